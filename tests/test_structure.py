@@ -34,10 +34,12 @@ FOLDERS = ["schemas", "codegen", "templates", "generated", "runtime", "tests", "
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
     rule structured_rules check groups variants autogen read
+    derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
+    derivatives
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors sizes keys state dtypes devices metadata tensor rules fake
+    errors sizes keys state dtypes devices metadata tensor results rules fake
     registrations dispatch_table table_calculator conversion signature introspection returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
     dispatcher packets registry ops_namespace dispatch _schema library fake_profile symbolic

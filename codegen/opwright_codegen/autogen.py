@@ -2,13 +2,13 @@
 
 Note [Two kinds of made variants]
 An entry without `meta` is served as torchgen serves it: the variant is an operator of its own, with a composite kernel
-that calls the variant it was made from. An entry with `meta` says all that its variants need: they share its kernels
-and its formula (`base_name`), so that `add.out` and `add_` cost what `add` costs.
+that calls the variant it was made from (`VariantOf` in `bindings`). An entry with `meta` says all that its variants
+need: they share its kernels and its formula (`base_name`), so that `add.out` and `add_` cost what `add` costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from opwright_codegen.dispatch_keys import COMPOSITE_KEYS, STRUCTURED_KEYS
@@ -26,6 +26,8 @@ from opwright_codegen.variants import (
 )
 
 __all__ = ["add_variants", "inherit_kernels"]
+
+_Make = Callable[[Operator, FunctionSchema], Operator]
 
 
 def inherit_kernels(operators: Mapping[str, Operator]) -> dict[str, Operator]:
@@ -54,7 +56,11 @@ def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
         return group
     functional = group.functional
     if functional is not None and functional.meta is not None:
-        return _add_sharing(group, functional, errors)
+        return _add_named(group, functional, _sharing, errors)
+    if _is_bypassed(group):
+        return group
+    if functional is not None and group.mutable is None and group.inplace is None:
+        return _add_named(group, functional, _composite, errors)
     return _add_composite(group, errors)
 
 
@@ -62,8 +68,7 @@ def add_variants(group: OperatorGroup, errors: Errors) -> OperatorGroup:
 
 
 def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
-    if _is_bypassed(group):
-        return group
+    """The variants of a group that none but torchgen's names fit: what is not functional says what is written."""
     named = {name: operator for operator in group.members for name in operator.autogen}
     base = group.mutable or group.inplace or group.out or group.functional
     assert base is not None  # a group has members
@@ -80,14 +85,17 @@ def _add_composite(group: OperatorGroup, errors: Errors) -> OperatorGroup:
 
 
 def _is_bypassed(group: OperatorGroup) -> bool:
-    """Whether torchgen makes no variants, named or not: of views, of operators that decompose or are bound by hand."""
+    """Whether torchgen makes no variants, named or not: of views, of operators that decompose or are bound by hand.
+
+    Those that decompose by a `dispatch` of theirs have variants here: PyTorch's file has none such.
+    """
     members = group.members
     if all(operator.manual_cpp_binding for operator in members):
         return True
     if any(operator.is_view_like and operator.schema.name.base != "set_" for operator in members):
         return True
     implicit = all(operator.kernel("CompositeImplicitAutograd") is not None for operator in members)
-    return implicit and not any("core" in operator.tags for operator in members)
+    return implicit and not any("core" in operator.tags or "dispatch" in operator.spans for operator in members)
 
 
 def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
@@ -113,6 +121,7 @@ def _composite(base: Operator, schema: FunctionSchema) -> Operator:
     return Operator(
         schema,
         base.location,
+        variants=base.variants if schema.kind is SchemaKind.INPLACE else ("function",),
         dispatch=(("CompositeExplicitAutograd", Kernel(name, base.location)),),
         tags=_made_tags(base, schema),
         device_check="NoCheck",
@@ -143,16 +152,19 @@ def _not_made(operator: Operator, name: str, made: list[str], base: Operator) ->
     return SchemaError("autogen-name", f"{operator.schema.name}: {message}", operator.autogen_span(name), hint)
 
 
-# -- our way, for entries with `meta`
+# -- by the names that `autogen` gives
 
 
-def _add_sharing(group: OperatorGroup, functional: Operator, errors: Errors) -> OperatorGroup:
+def _add_named(group: OperatorGroup, functional: Operator, make: _Make, errors: Errors) -> OperatorGroup:
     for name in functional.autogen:
         span = functional.autogen_span(name)
         try:
-            group = _put(group, _sharing(functional, _named_schema(functional.schema, name, span)), span)
+            group = _put(group, make(functional, _named_schema(functional.schema, name, span)), span)
         except SchemaError as error:
             errors.add(error)
+    for operator in group.members:
+        for name in operator.autogen if operator is not functional and not operator.generated else ():
+            errors.add(_not_made(operator, name, [], functional))
     return group
 
 

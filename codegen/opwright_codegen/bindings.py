@@ -35,7 +35,10 @@ from opwright_codegen.schema import SchemaKind
 from opwright_codegen.source import Span
 from opwright_codegen.views import NamespaceView, OperatorView
 
-__all__ = ["Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "ViewOf", "bind"]
+__all__ = [
+    "Binding", "Inline", "Meta", "Named", "Plans", "Unbound", "VariantOf", "ViewOf", "backend_bindings", "bind",
+    "composite_bindings", "result_formulas",
+]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
 
@@ -85,13 +88,20 @@ class Unbound:
 
 
 @dataclass(frozen=True, slots=True)
+class VariantOf:
+    """What this operator of the same group computes, written to the arguments that the schema says."""
+
+    view: OperatorView
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
 
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | Unbound
+    kernel: Inline | Named | VariantOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -130,6 +140,8 @@ class _Binder:
         self, view: NamespaceView, operators: OperatorSet, kernels: KernelModules, rules: KernelModules, strict: bool
     ) -> None:
         self._operators = operators.operators
+        self._views = view.operators
+        self._groups = {member.name: group for group in operators.groups for member in group.members}
         self._kernels = kernels
         self._rules = rules
         self._strict = strict
@@ -144,16 +156,52 @@ class _Binder:
         found = []
         for key, kernel in operator.dispatch:
             try:
-                bound = self._kernel(base, key, kernel)
+                bound = self._variant(operator, base, key, kernel) or self._kernel(base, key, kernel)
                 planned = key in BACKENDS and key != "Meta" and not isinstance(bound, Unbound)
                 meta = self._meta(base) if planned else None
-                if not isinstance(bound, Unbound):
-                    _check_variant(operator, base, key, meta, kernel)
+                if planned:
+                    _check_variant(operator, base, meta)
+                if operator.autogen and not isinstance(bound, Unbound):
+                    self._check_autogen(operator)
             except SchemaError as error:
                 self.errors.add(error)
             else:
                 found.append(Binding(view, base, key, bound, meta))
         return [*found, *_fakes(found)]
+
+    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | None:
+        """For an out or in-place variant that no kernel of its own serves: the operator that computes its results."""
+        if not key.startswith("Composite") or operator.kind not in (SchemaKind.OUT, SchemaKind.INPLACE):
+            return None
+        if operator is not base:
+            return None if operator.kind is base.kind else VariantOf(self._views[base.name])
+        has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
+        if has_own and not operator.generated:
+            return None
+        group = self._groups[operator.name]
+        source = group.mutable or group.functional
+        if source is None or source is operator or not self._is_bound(source):
+            return None
+        return VariantOf(self._views[source.name])
+
+    def _is_bound(self, operator: Operator) -> bool:
+        """Whether some kernel serves the operator; one that is wrong is an error of its own."""
+        base = operator if operator.base_name is None else self._operators[operator.base_name]
+        for key, kernel in operator.dispatch:
+            try:
+                if not isinstance(self._kernel(base, key, kernel), Unbound):
+                    return True
+            except SchemaError:
+                return True
+        return False
+
+    def _check_autogen(self, operator: Operator) -> None:
+        """Refuse names of variants that were not made, as torchgen makes none of views and of what decomposes."""
+        for name in operator.autogen:
+            if f"{operator.namespace}::{name}" not in self._operators:
+                message = f"{operator.schema.name}: 'autogen' makes no {name}: it is a view, or has no 'dispatch'"
+                hint = "declare it, without 'dispatch': it is then made of this one"
+                raise SchemaError("autogen-composite", message, operator.autogen_span(name), hint)
 
     def _kernel(self, base: Operator, key: str, kernel: Kernel) -> Inline | Named | Unbound:
         text = kernel.text
@@ -274,14 +322,9 @@ def _check_array_module(base: Operator, kernel: Kernel) -> None:
         raise SchemaError("hidden-module", message, kernel.span, "rename it, or write the kernel as a function")
 
 
-def _check_variant(operator: Operator, base: Operator, key: str, meta: Meta, kernel: Kernel) -> None:
+def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:
     """Refuse the variants of an operator that its kernel and meta cannot serve."""
     name = operator.schema.name
-    if key not in BACKENDS:
-        if operator is not base and operator.kind is not base.kind:
-            message = f"the kernel of {base.schema.name} for {key} does not serve its variant {name}"
-            raise SchemaError("composite-variant", message, kernel.span, "declare the variant with a kernel of its own")
-        return
     functional = operator.kind is SchemaKind.FUNCTIONAL
     if isinstance(meta, ViewOf) and not functional:
         message = f"{name} writes to an argument, and 'meta: view' says that its result is a view"
@@ -358,5 +401,5 @@ def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
 
 
 def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
-    """Those above the backends whose kernels are expressions."""
-    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, Inline)]
+    """Those above the backends whose kernels are expressions, or variants of others."""
+    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf))]

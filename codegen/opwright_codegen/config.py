@@ -20,7 +20,8 @@ class Config:
     """Paths are joined to `root`, the folder of pyproject.toml, or the working directory where there is none.
 
     `output` is one folder, or one for each namespace. Kernel names that no module
-    has are errors unless `strict_kernels` is False.
+    has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
+    formulas of `derivatives` may call.
     """
 
     root: Path
@@ -31,6 +32,8 @@ class Config:
     kernels: tuple[str, ...] = ("opwright.kernels",)
     rules: tuple[str, ...] = ("opwright.rules",)
     strict_kernels: bool = True
+    derivatives: Path | None = None
+    gradients: tuple[str, ...] = ("opwright.kernels.gradients",)
 
 
 def find_config(start: Path) -> Config:
@@ -79,6 +82,8 @@ class _Reader:
             "kernels": self._texts,
             "rules": self._texts,
             "strict_kernels": self._boolean,
+            "derivatives": lambda key, value: root / self._text(key, value),
+            "gradients": self._texts,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):

@@ -13,7 +13,7 @@ from opwright_codegen.schema import FunctionSchema, OperatorName
 from opwright_codegen.source import Source, Span
 from opwright_codegen.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, ScalarNode, read_entries, shorten
 
-__all__ = ["ALL_KEYS", "KEYS", "read_operators", "read_tags"]
+__all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
 
 DEFAULT_NAMESPACE = "aten"
 AUTOCAST_POLICIES = ("lower_precision", "float32", "promote")
@@ -76,7 +76,7 @@ def _read_tag(node: Node, source: Source) -> tuple[str, str]:
             raise _unknown_key(name, ("tag", "desc"), values.node_span(key, source))
     for name in ("tag", "desc"):
         if name not in node.pairs:
-            raise SchemaError("missing-key", f"the tag has no {name!r}", _head(node, source))
+            raise SchemaError("missing-key", f"the tag has no {name!r}", entry_head(node, source))
     tag, description = node.pairs["tag"][1], node.pairs["desc"][1]
     return values.read_identifier(tag, source), values.read_string(description, source)
 
@@ -90,7 +90,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
         offsets[name] = (key.start, key.end, value.start, value.end)
         try:
             if name == "func":
-                schema = _read_schema(value, source)
+                schema = read_schema(value, source)
             elif name in KEYS:
                 fields[name] = KEYS[name](value, source)
             elif name != "tags":
@@ -99,7 +99,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
             errors.add(error)
         if len(errors) >= MAX_ERRORS:
             return None
-    location = _head(node, source)
+    location = entry_head(node, source)
     if "func" not in node.pairs:
         hint = "every entry has one: func: name(Tensor self) -> Tensor"
         errors.add(SchemaError("missing-key", "the entry has no 'func'", location, hint))
@@ -110,7 +110,8 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
 
 
-def _read_schema(node: Node, source: Source) -> FunctionSchema:
+def read_schema(node: Node, source: Source) -> FunctionSchema:
+    """The schema that `node` holds; without a namespace, ATen's. Raises SchemaError with the place in the file."""
     scalar = values.read_scalar(node, source)
     text = scalar.text.rstrip("\n")
     span = values.text_span(scalar, source)
@@ -172,7 +173,7 @@ def _full_dispatch(
     return table
 
 
-def _head(node: MappingNode, source: Source) -> Span:
+def entry_head(node: MappingNode, source: Source) -> Span:
     """The first key of an entry: its line is the entry's."""
     first = next(iter(node.pairs.values()), None)
     return values.node_span(first[0] if first else node, source)

@@ -22,6 +22,10 @@ class Kind(Enum):
     GRAD = "gradient"  # `grad`, `grads`, `grad_NAME`
     RESULT = "result"  # `result`, `result0`, …
     MASK = "mask"  # `grad_input_mask`
+    PRIMAL = "primal"  # `self_p` in a forward formula
+    TANGENT = "tangent"  # `self_t`
+    SAVED = "saved fact"  # `self_shape`, which stands for `self.shape`
+    FUNCTION = "backward function"
     MODULE = "array module"  # `xp`
     OPERATOR = "operator"
     RULE = "rule"

@@ -37,12 +37,14 @@ __all__ = ["Spelling", "emit", "with_out"]
 class Spelling:
     """How generated code spells what a formula refers to.
 
-    `arguments` maps names of arguments, results and gradients to a name or a dotted path; the others are prefixes,
-    save `xp`, which is the array module itself. A name that is a Python keyword gets a trailing underscore.
+    `arguments` maps names of arguments, results, gradients and what is saved of them to a name or a dotted path; the
+    others are prefixes, save `xp`, which is the array module itself. A name that is a Python keyword gets a trailing
+    underscore.
     """
 
     xp: str = "xp"
     operator: str = "ops."
+    function: str = "gradients."
     rule: str = "rules."
     dtype: str = "dtypes."
     constant: str = "math."
@@ -53,12 +55,14 @@ class Spelling:
         """The Python text for `reference`."""
         name = safe_name(reference.name)
         match reference.kind:
-            case Kind.ARGUMENT | Kind.GRAD | Kind.RESULT | Kind.MASK:
+            case Kind.ARGUMENT | Kind.GRAD | Kind.RESULT | Kind.MASK | Kind.PRIMAL | Kind.TANGENT | Kind.SAVED:
                 return self.arguments.get(reference.name, name)
             case Kind.MODULE:
                 return self.xp
             case Kind.OPERATOR:
                 return self.operator + name
+            case Kind.FUNCTION:
+                return self.function + name
             case Kind.RULE:
                 return self.rule + name
             case Kind.DTYPE:
@@ -71,7 +75,7 @@ class Spelling:
                 assert_never(reference.kind)
 
 
-AS_WRITTEN = Spelling(operator="", rule="", dtype="", constant="")
+AS_WRITTEN = Spelling(operator="", function="", rule="", dtype="", constant="")
 
 
 def safe_name(name: str) -> str:

@@ -42,13 +42,14 @@ class Scope:
     names: dict[str, Kind]
     rules: Collection[str] = ()
     operators: Collection[str] = ()
+    functions: Collection[str] = ()
     of: str = "the operator"
     _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         everything = dict.fromkeys(BUILTINS, Kind.BUILTIN) | dict.fromkeys(CONSTANTS, Kind.CONSTANT)
         everything |= dict.fromkeys(DTYPES, Kind.DTYPE) | dict.fromkeys(self.operators, Kind.OPERATOR)
-        everything |= dict.fromkeys(self.rules, Kind.RULE) | self.names
+        everything |= dict.fromkeys(self.functions, Kind.FUNCTION) | dict.fromkeys(self.rules, Kind.RULE) | self.names
         object.__setattr__(self, "_everything", everything)
 
     @staticmethod
@@ -67,15 +68,38 @@ class Scope:
         return Scope(_arguments(schema), operators=operators, of=str(schema.name))
 
     @staticmethod
-    def for_derivative(schema: FunctionSchema, operators: Collection[str]) -> Scope:
-        """A derivative sees the arguments, what was returned, the gradients of that, and the operators."""
+    def for_derivative(
+        schema: FunctionSchema,
+        operators: Collection[str],
+        functions: Collection[str] = (),
+        outputs: Collection[int] | None = None,
+    ) -> Scope:
+        """A derivative sees the arguments, what was returned, the gradients of that, operators and backward functions.
+
+        `outputs` are the positions of those that have gradients; without it, all.
+        """
         names = {"grad": Kind.GRAD, "grads": Kind.GRAD, "grad_input_mask": Kind.MASK}
+        names |= dict.fromkeys(schema.output_names, Kind.RESULT)
         for position, returned in enumerate(schema.returns):
-            name = returned.name or f"result{position}"
-            names |= {name: Kind.RESULT, f"result{position}": Kind.RESULT, f"grad_{name}": Kind.GRAD}
-        if len(schema.returns) == 1:
-            names["result"] = Kind.RESULT
-        return Scope(names | _arguments(schema), operators=operators, of=str(schema.name))
+            if returned.name is not None and (outputs is None or position in outputs):
+                names[f"grad_{returned.name}"] = Kind.GRAD
+        return Scope(names | _arguments(schema), operators=operators, functions=functions, of=str(schema.name))
+
+    @staticmethod
+    def for_forward(
+        schema: FunctionSchema,
+        inputs: Collection[str],
+        operators: Collection[str],
+        functions: Collection[str] = (),
+    ) -> Scope:
+        """A forward formula sees `_p` and `_t` of the differentiable `inputs`, the other arguments, and the results."""
+        names = dict.fromkeys(schema.output_names, Kind.RESULT)
+        for name, kind in _arguments(schema).items():
+            if name in inputs:
+                names |= {f"{name}_p": Kind.PRIMAL, f"{name}_t": Kind.TANGENT}
+            else:
+                names[name] = kind
+        return Scope(names, operators=operators, functions=functions, of=str(schema.name))
 
     def find(self, name: str) -> Reference | None:
         """What `name` stands for; `from_` also finds the argument `from`."""

@@ -36,6 +36,8 @@ class Job:
     rules: tuple[str, ...]
     strict: bool
     only: tuple[str, ...] = ()
+    derivatives: Path | None = None
+    gradients: tuple[str, ...] = ()
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -62,12 +64,17 @@ class Job:
 
     def inputs(self) -> tuple[Path, ...]:
         """All files that the output follows from, those of the generator aside."""
-        tags = (self.tags,) if self.tags else ()
-        return (*self.schemas, *tags, *kernel_files((*self.kernels, *self.rules), self.roots))
+        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()))
+        return (*self.data, *kernel_files(modules, self.roots))
+
+    @property
+    def data(self) -> tuple[Path, ...]:
+        """The files that declare something."""
+        return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
 
     def options(self) -> str:
         """All else that the output follows from."""
-        return repr((str(self.output), self.kernels, self.rules, self.strict))
+        return repr((str(self.output), self.kernels, self.rules, self.strict, self.gradients))
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -92,6 +99,8 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         config.rules,
         strict if arguments.strict_kernels is None else arguments.strict_kernels,
         tuple(arguments.only or ()),
+        config.derivatives if chosen == own else None,
+        config.gradients,
     )
 
 
@@ -132,6 +141,7 @@ def check(job: Job, out: TextIO) -> int:
     """Read the schemas and render what they give, for the errors alone."""
     start = time.perf_counter()
     operators = read_operators(job)
+    check_derivatives(job, operators)
     for namespace in operators.namespaces:
         render_namespace(job, operators, namespace, job.folder(namespace, operators.namespaces) if job.output else None)
     made = sum(operator.generated for operator in operators.operators.values())
@@ -146,6 +156,15 @@ def read_operators(job: Job) -> OperatorSet:
     from opwright_codegen.read import read
 
     return read(job.schemas, job.tags)
+
+
+def check_derivatives(job: Job, operators: OperatorSet) -> None:
+    """Read the derivatives of the job, for the errors alone: nothing is generated from them. Raises SchemaErrors."""
+    if job.derivatives is not None:
+        from opwright_codegen.derivatives import read_derivatives
+        from opwright_codegen.kernel_modules import KernelModules
+
+        read_derivatives(job.derivatives, operators, KernelModules(job.gradients, job.roots, of="backward function"))
 
 
 def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: Path | None) -> dict[str, str]:
@@ -179,6 +198,7 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     """What a run changes in each folder, and the seconds that its stages took."""
     start = time.perf_counter()
     operators = read_operators(job)
+    check_derivatives(job, operators)
     after_read = time.perf_counter()
     namespaces = operators.namespaces
     folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
@@ -192,7 +212,7 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
 def _input_hashes(job: Job) -> dict[str, str]:
     """Hashes by names that are the same on every machine: paths in the project, file names elsewhere."""
     found = {}
-    for path in (*job.schemas, *((job.tags,) if job.tags else ())):
+    for path in job.data:
         whole, root = path.resolve(), job.root.resolve()
         name = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.name
         found[name] = content_hash(path.read_bytes())

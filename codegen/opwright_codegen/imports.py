@@ -28,10 +28,12 @@ _MODULES = {
     "opwright.keys": ("ARRAYS", "BACKEND_SELECT", "DENSE_CPU", "DENSE_CUDA"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
+    "opwright.results": ("new_result",),
     "opwright.returns": ("show_result",),
     "opwright.sizes": ("SymBool", "SymFloat", "SymInt"),
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
+    "opwright.variants": ("write_out", "write_outs", "write_self"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))

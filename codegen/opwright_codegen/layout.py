@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opwright_codegen.formula_ast import Binary, Boolean, Call, Comparison, Conditional, Formula, List, Tuple
+from opwright_codegen.formula_ast import (
+    Binary,
+    Boolean,
+    Call,
+    Comparison,
+    Conditional,
+    Formula,
+    List,
+    Subscript,
+    Tuple,
+)
 from opwright_codegen.formula_emit import Spelling, emit, string_text
 
 __all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "operation", "quoted"]
@@ -85,6 +95,9 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
             inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in arguments]
             inner += [formula_lines(item, spelling, indent + 4, f"{name}=", ",") for name, item in keywords]
             lines = [f"{before}{emit(function, spelling)}(", *(f"{pad}    {item}" for item in inner), f"{pad}){after}"]
+        case Subscript(Call() as call):
+            at = text[len(emit(call, spelling)) :]
+            lines = [formula_lines(call, spelling, indent, before, f"{at}{after}")]
         case Tuple(items) | List(items) if items:
             opening, closing = "()" if isinstance(formula, Tuple) else "[]"
             inner = [formula_lines(item, spelling, indent + 4, "", ",") for item in items]

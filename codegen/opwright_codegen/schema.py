@@ -191,6 +191,15 @@ class FunctionSchema:
         return self.name.namespace
 
     @property
+    def output_names(self) -> tuple[str, ...]:
+        """What derivatives call the results: `result`, or `result0`, …, where they have no names; `NAME_return` where
+        an argument has the name."""
+        taken = {a.name for a in self.arguments}
+        numbers = range(len(self.returns)) if len(self.returns) > 1 else [""]
+        names = [r.name or f"result{number}" for r, number in zip(self.returns, numbers, strict=False)]
+        return tuple([f"{name}_return" if name in taken else name for name in names])
+
+    @property
     def positional(self) -> tuple[Argument, ...]:
         """The arguments before `*`."""
         return tuple([a for a in self.arguments if not a.kwarg_only])

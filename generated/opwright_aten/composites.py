@@ -13,6 +13,7 @@ from opwright.dtypes import DType
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
 from opwright.tensor import Tensor
+from opwright.variants import write_out, write_outs, write_self
 
 from . import ops
 
@@ -61,8 +62,12 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 
 # mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)
 def mvlgamma_(self: Tensor, p: int) -> Tensor:
-    result: Tensor = ops.mvlgamma(self, p, out=self)
-    return result
+    return write_self(self, ops.mvlgamma_default(self, p))
+
+
+# mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
+def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.mvlgamma_default(self, p))
 
 
 # special_erf(Tensor self) -> Tensor
@@ -983,6 +988,12 @@ def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, 
     return result
 
 
+# nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
+#     Tensor(a!)
+def nanmean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.nanmean_default(self, dim, keepdim, dtype=dtype))
+
+
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     result: Tensor = ops.logsumexp(self, dim, keepdim)
@@ -993,6 +1004,11 @@ def special_logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Te
 def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     result: Tensor = ops.logsumexp(self, dim, keepdim, out=out)
     return result
+
+
+# frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def frobenius_norm_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.frobenius_norm_dim(self, dim, keepdim))
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
@@ -1031,6 +1047,11 @@ def std_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: b
     return result
 
 
+# diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
+def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.diff_default(self, n, dim, prepend, append))
+
+
 # trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 def trapz_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
     result: Tensor = ops.trapezoid(y, x, dim=dim)
@@ -1055,10 +1076,29 @@ def argsort_stable(self: Tensor, stable: bool, dim: int, descending: bool) -> Te
     return result
 
 
+# argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)
+def argsort_stable_out(self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor) -> Tensor:
+    result: Tensor = ops.sort(
+        self,
+        stable=stable,
+        dim=dim,
+        descending=descending,
+        values=ops.new_empty(self, [0]),
+        indices=out,
+    )[1]
+    return result
+
+
 # msort(Tensor self) -> Tensor
 def msort_default(self: Tensor) -> Tensor:
     result: Tensor = ops.sort(self, 0, False)[0]
     return result
+
+
+# quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
+#     out) -> Tensor(a!)
+def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+    return write_out(out, ops.quantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
@@ -1067,18 +1107,10 @@ def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, inte
     return result
 
 
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+# nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
 #     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    result: Tensor = ops.quantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation, out=out)
-    return result
+def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
+    return write_out(out, ops.nanquantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
@@ -1087,43 +1119,72 @@ def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, i
     return result
 
 
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    result: Tensor = ops.nanquantile(
-        self,
-        ops.new_full(self, [], q),
-        dim,
-        keepdim,
-        interpolation=interpolation,
-        out=out,
-    )
-    return result
+# matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.matmul_default(self, other))
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
     result: Tensor = ops.matmul(self, other)
     return result
 
 
+# linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_vecdot_default(x, y, dim=dim))
+
+
+# outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.outer_default(self, vec2))
+
+
 # ger(Tensor self, Tensor vec2) -> Tensor
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
+def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
     result: Tensor = ops.outer(self, vec2)
     return result
 
 
+# inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def inner_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.inner_default(self, other))
+
+
+# tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
+def tensordot_out(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.tensordot_default(self, other, dims_self, dims_other))
+
+
+# kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.kron_default(self, other))
+
+
+# chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
+def chain_matmul_out(matrices: list[Tensor], out: Tensor) -> Tensor:
+    return write_out(out, ops.chain_matmul_default(matrices))
+
+
+# linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_multi_dot_out(tensors: list[Tensor], out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_multi_dot_default(tensors))
+
+
+# linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_matrix_power_default(self, n))
+
+
 # matrix_power(Tensor self, int n) -> Tensor
-def matrix_power(self: Tensor, n: int) -> Tensor:
+def matrix_power_default(self: Tensor, n: int) -> Tensor:
     result: Tensor = ops.linalg_matrix_power(self, n)
     return result
+
+
+# cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.cross_default(self, other, dim))
 
 
 # linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
@@ -1132,14 +1193,48 @@ def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return result
 
 
+# linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_inv_default(A))
+
+
 # inverse(Tensor self) -> Tensor
-def inverse(self: Tensor) -> Tensor:
+def inverse_default(self: Tensor) -> Tensor:
     result: Tensor = ops.linalg_inv(self)
     return result
 
 
+# linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
+#     info) -> (Tensor(a!) result, Tensor(b!) info)
+def linalg_solve_ex_out(
+    A: Tensor,
+    B: Tensor,
+    left: bool,
+    check_errors: bool,
+    result_: Tensor,
+    info: Tensor,
+) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.linalg_solve_ex_default(A, B, left=left, check_errors=check_errors)
+    return write_out(result_, result0), write_out(info, result1)
+
+
+# linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_solve_default(A, B, left=left))
+
+
+# linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorinv_out(self: Tensor, ind: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_tensorinv_default(self, ind))
+
+
+# linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: list[int] | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_tensorsolve_default(self, other, dims))
+
+
 # linalg_det(Tensor A) -> Tensor
-def linalg_det(A: Tensor) -> Tensor:
+def linalg_det_default(A: Tensor) -> Tensor:
     result: Tensor = ops._linalg_det(A)[0]
     return result
 
@@ -1150,46 +1245,121 @@ def det(self: Tensor) -> Tensor:
     return result
 
 
+# linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.linalg_slogdet_default(A)
+    return write_out(sign, result0), write_out(logabsdet, result1)
+
+
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
-def slogdet(self: Tensor) -> tuple[Tensor, Tensor]:
+def slogdet_default(self: Tensor) -> tuple[Tensor, Tensor]:
     result: tuple[Tensor, Tensor] = ops.linalg_slogdet(self)
     return result
 
 
+# slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def slogdet_out(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.slogdet_default(self)
+    return write_out(sign, result0), write_out(logabsdet, result1)
+
+
+# linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
+#     Tensor(b!) pivots)
+def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.linalg_lu_factor_default(A, pivot=pivot)
+    return write_out(LU, result0), write_out(pivots, result1)
+
+
+# linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_cholesky_default(self, upper=upper))
+
+
+# cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.cholesky_default(self, upper))
+
+
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
-def qr(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
+def qr_default(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
     result: tuple[Tensor, Tensor] = ops.linalg_qr(self, "reduced" if some else "complete")
     return result
 
 
+# qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.qr_default(self, some)
+    return write_out(Q, result0), write_out(R, result1)
+
+
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
-def linalg_eigh(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
+def linalg_eigh_default(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
     result: tuple[Tensor, Tensor] = ops._linalg_eigh(self, UPLO, True)
     return result
 
 
+# linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
+#     eigenvalues, Tensor(b!) eigenvectors)
+def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.linalg_eigh_default(self, UPLO)
+    return write_out(eigvals, result0), write_out(eigvecs, result1)
+
+
 # linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
-def linalg_eigvalsh(self: Tensor, UPLO: str) -> Tensor:
+def linalg_eigvalsh_default(self: Tensor, UPLO: str) -> Tensor:
     result: Tensor = ops._linalg_eigh(self, UPLO, False)[0]
     return result
 
 
 # linalg_eigvals(Tensor self) -> Tensor
-def linalg_eigvals(self: Tensor) -> Tensor:
+def linalg_eigvals_default(self: Tensor) -> Tensor:
     result: Tensor = ops._linalg_eigvals(self)
     return result
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-def linalg_svd(A: Tensor, full_matrices: bool, driver: str | None) -> tuple[Tensor, Tensor, Tensor]:
+def linalg_svd_default(A: Tensor, full_matrices: bool, driver: str | None) -> tuple[Tensor, Tensor, Tensor]:
     result: tuple[Tensor, Tensor, Tensor] = ops._linalg_svd(A, full_matrices, True, driver=driver)
     return result
 
 
+# linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+#     -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def linalg_svd_U(
+    A: Tensor,
+    full_matrices: bool,
+    driver: str | None,
+    U: Tensor,
+    S: Tensor,
+    Vh: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.linalg_svd_default(A, full_matrices, driver=driver)
+    return write_out(U, result0), write_out(S, result1), write_out(Vh, result2)
+
+
 # linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-def linalg_svdvals(A: Tensor, driver: str | None) -> Tensor:
+def linalg_svdvals_default(A: Tensor, driver: str | None) -> Tensor:
     result: Tensor = ops._linalg_svd(A, False, False, driver=driver)[1]
     return result
+
+
+# svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
+#     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
+def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.svd_default(self, some, compute_uv)
+    return write_out(U, result0), write_out(S, result1), write_out(V, result2)
+
+
+# linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_float_out(
+    self: Tensor,
+    atol: float | None,
+    rtol: float | None,
+    hermitian: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_pinv_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian))
 
 
 # linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
@@ -1204,10 +1374,39 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Te
     return result
 
 
+# linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_pinv_rcond_tensor(self, rcond, hermitian))
+
+
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
 def pinverse(self: Tensor, rcond: float) -> Tensor:
     result: Tensor = ops.linalg_pinv(self, rcond, False)
     return result
+
+
+# linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
+#     hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_tensor_out(
+    input: Tensor,
+    atol: Tensor | None,
+    rtol: Tensor | None,
+    hermitian: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_matrix_rank_atol_rtol_tensor(input, atol=atol, rtol=rtol, hermitian=hermitian))
+
+
+# linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_float_out(
+    self: Tensor,
+    atol: float | None,
+    rtol: float | None,
+    hermitian: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_matrix_rank_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian))
 
 
 # linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
@@ -1222,10 +1421,82 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
     return result
 
 
+# linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_matrix_rank_tol_tensor(input, tol, hermitian))
+
+
+# linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_out(
+    self: Tensor,
+    ord: Any,
+    dim: list[int],
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_matrix_norm_default(self, ord, dim, keepdim, dtype=dtype))
+
+
+# linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_str_ord_out(
+    self: Tensor,
+    ord: str,
+    dim: list[int],
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype=dtype))
+
+
+# linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_out(
+    self: Tensor,
+    ord: Any,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_norm_default(self, ord, dim, keepdim, dtype=dtype))
+
+
+# linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_ord_str_out(
+    self: Tensor,
+    ord: str,
+    dim: list[int] | None,
+    keepdim: bool,
+    dtype: DType | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_norm_ord_str(self, ord, dim, keepdim, dtype=dtype))
+
+
 # nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
 def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
     result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
     return result
+
+
+# nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_dim_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.nuclear_norm_dim(self, dim, keepdim))
+
+
+# linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_cond_default(self, p))
+
+
+# linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_cond_p_str(self, p))
 
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
@@ -1301,7 +1572,7 @@ def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
+def unsafe_split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
     result: list[Tensor] = ops.split_with_sizes(self, split_sizes, dim)
     return result
 
@@ -1360,6 +1631,26 @@ def row_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
     return result
 
 
+# diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
+def diag_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.diag_default(self, diagonal))
+
+
+# tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def tril_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.tril_indices_default(row, col, offset, dtype=out.dtype, device=out.device))
+
+
+# triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def triu_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.triu_indices_default(row, col, offset, dtype=out.dtype, device=out.device))
+
+
+# masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
+def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.masked_select_default(self, mask))
+
+
 # argwhere(Tensor self) -> Tensor
 def argwhere(self: Tensor) -> Tensor:
     result: Tensor = ops.nonzero(self)
@@ -1390,6 +1681,11 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return result
 
 
+# linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
+def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.linear_default(input, weight, bias))
+
+
 # layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enable=True) -> Tensor
 def layer_norm(
@@ -1402,6 +1698,64 @@ def layer_norm(
 ) -> Tensor:
     result: Tensor = ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
     return result
+
+
+# _native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
+#     running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!)
+#     save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))
+def _native_batch_norm_legit_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops._native_batch_norm_legit_default(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        momentum,
+        eps,
+    )
+    return write_out(out, result0), write_out(save_mean, result1), write_out(save_invstd, result2)
+
+
+# native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+#     training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) ->
+#     (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_batch_norm_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.native_batch_norm_default(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        momentum,
+        eps,
+    )
+    return write_out(out, result0), write_out(save_mean, result1), write_out(save_invstd, result2)
 
 
 # selu(Tensor self) -> Tensor
@@ -1419,8 +1773,7 @@ def selu_(self: Tensor) -> Tensor:
 # rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator?
 #     generator=None) -> Tensor(a!)
 def rrelu_(self: Tensor, lower: Any, upper: Any, training: bool, generator: Generator | None) -> Tensor:
-    result: Tensor = ops.copy_(self, ops.rrelu(self, lower, upper, training, generator))
-    return result
+    return write_self(self, ops.rrelu(self, lower, upper, training, generator))
 
 
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -1433,8 +1786,7 @@ def rrelu_with_noise_(
     training: bool,
     generator: Generator | None,
 ) -> Tensor:
-    result: Tensor = ops.copy_(self, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
-    return result
+    return write_self(self, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
 
 
 # log_sigmoid(Tensor self) -> Tensor
@@ -1456,19 +1808,25 @@ def relu6_(self: Tensor) -> Tensor:
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+def nll_loss_default(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     result: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
     return result
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss2d(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+def nll_loss2d_default(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+) -> Tensor:
     result: Tensor = ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
     return result
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     result: Tensor = ops.multilabel_margin_loss_forward(self, target, reduction)[0]
     return result
 
@@ -1476,7 +1834,7 @@ def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tens
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
-def _convolution(
+def _convolution_default(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -1523,16 +1881,63 @@ def max_pool3d(
     return result
 
 
+# avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool1d_out(
+    self: Tensor,
+    kernel_size: list[int],
+    stride: list[int],
+    padding: list[int],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad))
+
+
+# adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool1d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.adaptive_avg_pool1d_default(self, output_size))
+
+
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-def adaptive_avg_pool2d(self: Tensor, output_size: list[int]) -> Tensor:
+def adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
     result: Tensor = ops._adaptive_avg_pool2d(self, output_size)
     return result
 
 
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-def adaptive_avg_pool3d(self: Tensor, output_size: list[int]) -> Tensor:
+def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     result: Tensor = ops._adaptive_avg_pool3d(self, output_size)
     return result
+
+
+# upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def upsample_nearest2d_vec_out(
+    input: Tensor,
+    output_size: list[int] | None,
+    scale_factors: list[float] | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.upsample_nearest2d_vec(input, output_size, scale_factors))
+
+
+# upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_vec_out(
+    input: Tensor,
+    output_size: list[int] | None,
+    align_corners: bool,
+    scale_factors: list[float] | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors))
+
+
+# empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def empty_strided_out(size: list[int], stride: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.empty_strided_default(size, stride, dtype=out.dtype, device=out.device))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -1563,7 +1968,7 @@ def ones_default(
 
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def scalar_tensor(
+def scalar_tensor_default(
     s: Any,
     dtype: DType | None,
     layout: Layout | None,
@@ -1796,21 +2201,9 @@ def randint_like_low_generator_dtype(
     return result
 
 
-# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.rand_like(self, memory_format=memory_format))
-    return result
-
-
-# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.randn_like(self, memory_format=memory_format))
-    return result
-
-
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_empty(
+def new_empty_default(
     self: Tensor,
     size: list[int],
     dtype: DType | None,
@@ -1828,7 +2221,7 @@ def new_empty(
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-def new_empty_strided(
+def new_empty_strided_default(
     self: Tensor,
     size: list[int],
     stride: list[int],
@@ -1848,7 +2241,7 @@ def new_empty_strided(
 
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_zeros(
+def new_zeros_default(
     self: Tensor,
     size: list[int],
     dtype: DType | None,
@@ -1866,7 +2259,7 @@ def new_zeros(
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_ones(
+def new_ones_default(
     self: Tensor,
     size: list[int],
     dtype: DType | None,
@@ -1884,7 +2277,7 @@ def new_ones(
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def new_full(
+def new_full_default(
     self: Tensor,
     size: list[int],
     fill_value: Any,
@@ -1971,6 +2364,28 @@ def hamming_window_periodic_alpha(
     return result
 
 
+# hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def hamming_window_periodic_alpha_beta_out(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.hamming_window_periodic_alpha_beta(
+            window_length,
+            periodic,
+            alpha,
+            beta,
+            dtype=out.dtype,
+            device=out.device,
+        ),
+    )
+
+
 # bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def bartlett_window_default(
@@ -1984,6 +2399,11 @@ def bartlett_window_default(
     return result
 
 
+# bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.bartlett_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+
+
 # blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
 def blackman_window_default(
@@ -1995,6 +2415,11 @@ def blackman_window_default(
 ) -> Tensor:
     result: Tensor = ops.blackman_window(window_length, True, dtype=dtype, device=device)
     return result
+
+
+# blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.blackman_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
 
 
 # kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2022,6 +2447,11 @@ def kaiser_window_periodic(
 ) -> Tensor:
     result: Tensor = ops.kaiser_window(window_length, periodic, 12.0, dtype=dtype, device=device)
     return result
+
+
+# kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, out: Tensor) -> Tensor:
+    return write_out(out, ops.kaiser_window_beta(window_length, periodic, beta, dtype=out.dtype, device=out.device))
 
 
 # empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -2062,8 +2492,7 @@ def eye_out(n: int, out: Tensor) -> Tensor:
 
 # eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
 def eye_m_out(n: int, m: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.copy_(ops.resize_(out, [n, m]), ops.eye(n, m, dtype=out.dtype, device=out.device))
-    return result
+    return write_out(out, ops.eye_m(n, m, dtype=out.dtype, device=out.device))
 
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -2081,12 +2510,6 @@ def zeros_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     result: Tensor = ops.fill_(ops.resize_(out, self.shape), 1)
-    return result
-
-
-# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.copy_(ops.resize_(out, self.shape), ops.full_like(self, fill_value))
     return result
 
 
@@ -2307,11 +2730,7 @@ def randperm_out(n: int, out: Tensor) -> Tensor:
 
 # randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randperm_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.copy_(
-        ops.resize_(out, [n]),
-        ops.randperm(n, generator=generator, dtype=out.dtype, device=out.device),
-    )
-    return result
+    return write_out(out, ops.randperm_generator(n, generator=generator, dtype=out.dtype, device=out.device))
 
 
 # normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None,
@@ -2341,3 +2760,739 @@ def normal_float_float_out(
 ) -> Tensor:
     result: Tensor = ops.normal_(ops.resize_(out, size), mean, std, generator=generator)
     return result
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.msort_default(self))
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+
+
+# _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
+#     (Tensor(a!), Tensor(b!))
+def _unique_out(self: Tensor, sorted: bool, return_inverse: bool, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops._unique_default(self, sorted, return_inverse)
+    return write_out(out0, result0), write_out(out1, result1)
+
+
+# _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def _unique2_out(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops._unique2_default(self, sorted, return_inverse, return_counts)
+    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+
+
+# unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_out(
+    self: Tensor,
+    dim: int,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.unique_dim_default(self, dim, sorted, return_inverse, return_counts)
+    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+
+
+# unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_consecutive_out(
+    self: Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: int | None,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.unique_consecutive_default(self, return_inverse, return_counts, dim)
+    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+
+
+# unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_consecutive_out(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool,
+    return_counts: bool,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops.unique_dim_consecutive_default(self, dim, return_inverse, return_counts)
+    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+
+
+# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
+def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.bincount_default(self, weights, minlength))
+
+
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_matmul_default(self, other))
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.ger_default(self, vec2))
+
+
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.matrix_power_default(self, n))
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def inverse_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.inverse_default(self))
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_det_default(A))
+
+
+# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_eigvalsh_default(self, UPLO))
+
+
+# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_eigvals_default(self))
+
+
+# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_svdvals_default(A, driver=driver))
+
+
+# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_tensor_out(
+    self: Tensor,
+    atol: Tensor | None,
+    rtol: Tensor | None,
+    hermitian: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian))
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_pinv_default(self, rcond, hermitian))
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_matrix_rank_default(self, tol, hermitian))
+
+
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.nuclear_norm_default(self, keepdim))
+
+
+# _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
+def _euclidean_dist_out(x1: Tensor, x2: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops._euclidean_dist_default(x1, x2))
+
+
+# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
+    write_outs(out, ops.unsafe_split_Tensor(self, split_size, dim))
+
+
+# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_with_sizes_out(self: Tensor, split_sizes: list[int], dim: int, out: list[Tensor]) -> None:
+    write_outs(out, ops.unsafe_split_with_sizes_default(self, split_sizes, dim))
+
+
+# alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.alias_copy_default(self))
+
+
+# as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def as_strided_copy_out(
+    self: Tensor,
+    size: list[int],
+    stride: list[int],
+    storage_offset: int | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.as_strided_copy_default(self, size, stride, storage_offset))
+
+
+# detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def detach_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.detach_copy_default(self))
+
+
+# diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
+def diagonal_copy_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.diagonal_copy_default(self, offset, dim1, dim2))
+
+
+# expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
+def expand_copy_out(self: Tensor, size: list[int], implicit: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.expand_copy_default(self, size, implicit=implicit))
+
+
+# permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def permute_copy_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.permute_copy_default(self, dims))
+
+
+# _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def _reshape_alias_copy_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops._reshape_alias_copy_default(self, size, stride))
+
+
+# select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
+def select_copy_int_out(self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.select_copy_int(self, dim, index))
+
+
+# slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def slice_copy_Tensor_out(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.slice_copy_Tensor(self, dim, start, end, step))
+
+
+# squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.squeeze_copy_default(self))
+
+
+# squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dim_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.squeeze_copy_dim(self, dim))
+
+
+# squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dims_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.squeeze_copy_dims(self, dim))
+
+
+# t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def t_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.t_copy_default(self))
+
+
+# transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
+def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.transpose_copy_int(self, dim0, dim1))
+
+
+# unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
+def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.unfold_copy_default(self, dimension, size, step))
+
+
+# unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def unsqueeze_copy_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.unsqueeze_copy_default(self, dim))
+
+
+# view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_complex_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.view_as_complex_copy_default(self))
+
+
+# view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_real_copy_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.view_as_real_copy_default(self))
+
+
+# view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.view_copy_default(self, size))
+
+
+# view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_dtype_out(self: Tensor, dtype: DType, out: Tensor) -> Tensor:
+    return write_out(out, ops.view_copy_dtype(self, dtype))
+
+
+# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
+def repeat_interleave_Tensor_out(repeats: Tensor, output_size: int | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.repeat_interleave_Tensor(repeats, output_size=output_size))
+
+
+# as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def as_strided_scatter_out(
+    self: Tensor,
+    src: Tensor,
+    size: list[int],
+    stride: list[int],
+    storage_offset: int | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.as_strided_scatter_default(self, src, size, stride, storage_offset))
+
+
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.softmax_int(self, dim, dtype))
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.log_softmax_int(self, dim, dtype))
+
+
+# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
+#     Tensor(b!), Tensor(c!))
+def _native_batch_norm_legit_no_training_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    result0, result1, result2 = ops._native_batch_norm_legit_no_training_default(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        momentum,
+        eps,
+    )
+    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.log_sigmoid_default(self))
+
+
+# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
+#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def binary_cross_entropy_with_logits_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction))
+
+
+# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.soft_margin_loss_default(self, target, reduction))
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.nll_loss_default(self, target, weight, reduction, ignore_index))
+
+
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss2d_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.nll_loss2d_default(self, target, weight, reduction, ignore_index))
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.multilabel_margin_loss_default(self, target, reduction))
+
+
+# _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
+def _convolution_out(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops._convolution_default(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        ),
+    )
+
+
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.adaptive_avg_pool2d_default(self, output_size))
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.adaptive_avg_pool3d_default(self, output_size))
+
+
+# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
+def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
+    return write_out(out, ops.scalar_tensor_default(s, dtype=out.dtype, device=out.device))
+
+
+# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
+
+
+# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device))
+
+
+# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
+
+
+# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(out, ops.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device))
+
+
+# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(out, ops.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device))
+
+
+# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+    return write_out(out, ops.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device))
+
+
+# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
+def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.empty_permuted_default(size, physical_layout, dtype=out.dtype, device=out.device))
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        out,
+        ops.full_like_default(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format))
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format))
+
+
+# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def rand_like_generator_out(
+    self: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.rand_like_generator(
+            self,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def randn_like_generator_out(
+    self: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.randn_like_generator(
+            self,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_default(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
+# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_out(self: Tensor, high: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_Tensor(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
+# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def randint_like_low_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_low_dtype(self, low, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
+
+
+# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def randint_like_generator_out(
+    self: Tensor,
+    high: int,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_generator(
+            self,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_generator_out(
+    self: Tensor,
+    high: Tensor,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_Tensor_generator(
+            self,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_low_generator_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(
+        out,
+        ops.randint_like_low_generator_dtype(
+            self,
+            low,
+            high,
+            generator=generator,
+            dtype=out.dtype,
+            device=out.device,
+            memory_format=memory_format,
+        ),
+    )
+
+
+# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.new_empty_default(self, size, dtype=out.dtype, device=out.device))
+
+
+# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.new_empty_strided_default(self, size, stride, dtype=out.dtype, device=out.device))
+
+
+# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.new_zeros_default(self, size, dtype=out.dtype, device=out.device))
+
+
+# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
+    return write_out(out, ops.new_ones_default(self, size, dtype=out.dtype, device=out.device))
+
+
+# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
+    return write_out(out, ops.new_full_default(self, size, fill_value, dtype=out.dtype, device=out.device))
+
+
+# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.hann_window_default(window_length, dtype=out.dtype, device=out.device))
+
+
+# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+
+
+# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.hamming_window_default(window_length, dtype=out.dtype, device=out.device))
+
+
+# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+
+
+# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Tensor:
+    return write_out(
+        out,
+        ops.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype=out.dtype, device=out.device),
+    )
+
+
+# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.bartlett_window_default(window_length, dtype=out.dtype, device=out.device))
+
+
+# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.blackman_window_default(window_length, dtype=out.dtype, device=out.device))
+
+
+# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_out(window_length: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.kaiser_window_default(window_length, dtype=out.dtype, device=out.device))
+
+
+# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
+    return write_out(out, ops.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+
+
+# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
+    return write_out(
+        out,
+        ops._to_copy_default(
+            self,
+            dtype=out.dtype,
+            device=out.device,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
+        ),
+    )

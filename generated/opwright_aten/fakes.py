@@ -192,26 +192,13 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    return fake(
-        place_of(self.array, other.array),
-        rules.pointwise(
-            self.array,
-            other.array,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(place_of(self.array, other.array), rules.divided(self.array, other.array, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.inplace(self)
     return written(self)
 
@@ -219,27 +206,14 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     plan.target(out)
     return written(out)
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    return fake(
-        self.array.place,
-        rules.pointwise(
-            self.array,
-            other,
-            kind="int_to_float" if rounding_mode is None else "default",
-            accepts="integer floating complex",
-        ),
-    )
+    return fake(self.array.place, rules.divided(self.array, other, rounding_mode))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
@@ -699,7 +673,13 @@ def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex"),
+        rules.pointwise_with(
+            self.array,
+            tensor1.array,
+            tensor2.array,
+            numbers=(value,),
+            accepts="integer floating complex",
+        ),
     )
 
 
@@ -707,7 +687,7 @@ def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) 
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     return fake(
         place_of(self.array, tensor1.array, tensor2.array),
-        rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex"),
+        rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex"),
     )
 
 
@@ -1239,7 +1219,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.gelu(self.array, approximate))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -1724,7 +1704,7 @@ def digamma_default(self: Tensor) -> Tensor:
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, kind="int_to_float", accepts="floating"))
+    return fake(self.array.place, rules.polygamma(n, self.array))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -2356,14 +2336,19 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
     result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
     return wrap(result0), wrap(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = dynamic_kernels.unknown_unique(
         array_module,
         self.array,
@@ -2376,7 +2361,7 @@ def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bo
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool,
@@ -2396,7 +2381,7 @@ def unique_dim(
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool,
     return_counts: bool,
@@ -2414,7 +2399,7 @@ def unique_consecutive(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool,
@@ -2476,7 +2461,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.histc(self.array, bins))
+    return fake(self.array.place, rules.histc(self.array, bins, min, max))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -2519,7 +2504,7 @@ def histogram_bin_ct(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place = place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     return fake(place, plan0), fake(place, plan1)
 
@@ -2537,7 +2522,7 @@ def histogram_bin_ct_out(
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
     place_of(self.array, weight_)
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     plan0.target(hist)
     plan1.target(bin_edges)
@@ -3143,7 +3128,7 @@ def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tenso
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -3157,7 +3142,7 @@ def tril_indices(
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -3171,22 +3156,22 @@ def triu_indices(
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.slice_overlaid(self.array, src.array, dim, start, end, step))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.selection_overlaid(self.array, src.array, dim, index))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    return fake(place_of(self.array, src.array), rules.overlaid(self.array, src.array))
+    return fake(place_of(self.array, src.array), rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    return fake(self.array.place, rules.padded(self.array, pad))
+    return fake(self.array.place, rules.padded(self.array, pad, value=value))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
@@ -3240,7 +3225,10 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    return fake(place_of_first(self.array, *indices_, values.array), rules.overwritten(self.array, may_overlap=True))
+    return fake(
+        place_of_first(self.array, *indices_, values.array),
+        rules.put_at(self.array, indices=indices_, values=values.array),
+    )
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
@@ -3270,7 +3258,7 @@ def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array))
+    return fake(place_of(self.array, index.array), rules.scattered(self.array, dim, index.array, value=value))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
@@ -3285,7 +3273,7 @@ def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce:
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     return fake(
         place_of(self.array, index.array),
-        rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply"),
+        rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply"),
     )
 
 
@@ -3306,7 +3294,7 @@ def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     return fake(
         place_of(self.array, index.array, source.array),
-        rules.index_written("index_add", self.array, dim, index.array, source.array),
+        rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha),
     )
 
 
@@ -3364,12 +3352,12 @@ def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array), rules.masked(self.array, mask.array, value=value))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array))
+    return fake(place_of(self.array, mask.array, value.array), rules.masked(self.array, mask.array, value=value.array))
 
 
 # nonzero(Tensor self) -> Tensor
@@ -3547,7 +3535,7 @@ def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tenso
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.celu(self.array, alpha))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -3571,7 +3559,7 @@ def rrelu_with_noise_functional(
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
     place = place_of(self.array, noise.array)
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     return fake(place, plan0), fake(place, plan1)
 
@@ -3600,7 +3588,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.hardtanh(self.array, min_val, max_val))
 
 
 # hardsigmoid(Tensor self) -> Tensor
@@ -3620,12 +3608,15 @@ def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.softshrink(self.array, lambd))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="integer floating"))
+    return fake(
+        self.array.place,
+        rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating"),
+    )
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
@@ -3640,12 +3631,12 @@ def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.smooth_l1_loss(self.array, target_.array, reduction, beta))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    return fake(place_of(self.array, target_.array), rules.loss_like_self(self.array, target_.array, reduction))
+    return fake(place_of(self.array, target_.array), rules.huber_loss(self.array, target_.array, reduction, delta))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -4207,7 +4198,7 @@ def empty_memory_format(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,
@@ -4368,17 +4359,17 @@ def kaiser_window_beta(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return fake(place_of_first(self.array, src.array), rules.overwritten(self.array))
+    return fake(place_of_first(self.array, src.array), rules.copied(self.array, src=src.array))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, may_overlap=True))
+    return fake(self.array.place, rules.filled(self.array, value=value))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    return fake(place_of(self.array, value.array), rules.overwritten(self.array))
+    return fake(place_of(self.array, value.array), rules.filled(self.array, value=value.array))
 
 
 # zero(Tensor self) -> Tensor
@@ -4407,61 +4398,61 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    return new_fake(rules.empty([n], dtype=dtype, device=device))
+    return new_fake(rules.permutation(n, dtype=dtype, device=device))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.uniform(self.array, from_, to))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating complex"))
+    return fake(self.array.place, rules.normal(self.array, std))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.inplace(self)
     return written(self)
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     plan.target(out)
     return written(out)
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "exponential_", "lambda", lambd))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="integer floating"))
+    return fake(self.array.place, rules.geometric(self.array, p))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "cauchy_", "sigma", sigma))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="floating"))
+    return fake(self.array.place, rules.positive(self.array, "log_normal_", "std", std))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, from_, to))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.integers(self.array, 0, to))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
@@ -4476,19 +4467,19 @@ def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return fake(self.array.place, rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(self.array.place, rules.bernoulli(self.array, p))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     plan.target(out)
     return written(out)
 
@@ -4746,24 +4737,14 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.target(out)
     return written(out)
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     plan.inplace(self)
     return written(self)
 
@@ -5311,7 +5292,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.target(out)
     return written(out)
 
@@ -5319,7 +5306,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     plan.inplace(self)
     return written(self)
 
@@ -5327,7 +5320,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.target(out)
     return written(out)
 
@@ -5335,7 +5328,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     place_of(self.array, tensor1.array, tensor2.array)
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.inplace(self)
     return written(self)
 
@@ -6174,14 +6167,14 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.target(out)
     return written(out)
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     plan.inplace(self)
     return written(self)
 
@@ -7078,7 +7071,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     plan.target(out)
     return written(out)
 
@@ -7520,7 +7513,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     plan.target(out)
     return written(out)
 
@@ -7798,7 +7791,7 @@ def slice_scatter_out(
     out: Tensor,
 ) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     plan.target(out)
     return written(out)
 
@@ -7806,7 +7799,7 @@ def slice_scatter_out(
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     plan.target(out)
     return written(out)
 
@@ -7814,14 +7807,14 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
     place_of(self.array, src.array)
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     plan.target(out)
     return written(out)
 
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     plan.target(out)
     return written(out)
 
@@ -7899,7 +7892,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.target(out)
     return written(out)
 
@@ -7908,7 +7901,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     place_of_first(self.array, *indices_, values.array)
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.inplace(self)
     return written(self)
 
@@ -7972,7 +7965,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -7980,7 +7973,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8005,7 +7998,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.target(out)
     return written(out)
 
@@ -8013,7 +8006,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
     place_of(self.array, index.array)
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.inplace(self)
     return written(self)
 
@@ -8063,7 +8056,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.target(out)
     return written(out)
 
@@ -8071,7 +8064,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, index.array, source.array)
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8185,7 +8178,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.target(out)
     return written(out)
 
@@ -8193,7 +8186,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     place_of(self.array, mask.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8201,7 +8194,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8209,7 +8202,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     plan.inplace(self)
     return written(self)
 
@@ -8399,14 +8392,14 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.target(out)
     return written(out)
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     plan.inplace(self)
     return written(self)
 
@@ -8434,14 +8427,14 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.target(out)
     return written(out)
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     plan.inplace(self)
     return written(self)
 
@@ -8483,21 +8476,21 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     plan.target(out)
     return written(out)
 
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.target(out)
     return written(out)
 
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.inplace(self)
     return written(self)
 
@@ -8520,7 +8513,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     plan.target(out)
     return written(out)
 
@@ -8528,7 +8521,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
     place_of(self.array, target_.array)
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     plan.target(out)
     return written(out)
 
@@ -8834,7 +8827,7 @@ def upsample_bicubic2d_out(
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.target(out)
     return written(out)
 
@@ -8842,21 +8835,21 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     place_of_first(self.array, src.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     plan.inplace(self)
     return written(self)
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.target(out)
     return written(out)
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     plan.inplace(self)
     return written(self)
 
@@ -8864,7 +8857,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.target(out)
     return written(out)
 
@@ -8872,7 +8865,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, value.array)
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     plan.inplace(self)
     return written(self)
 
@@ -8900,98 +8893,98 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.target(out)
     return written(out)
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.inplace(self)
     return written(self)
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.target(out)
     return written(out)
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     plan.inplace(self)
     return written(self)
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.target(out)
     return written(out)
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.inplace(self)
     return written(self)
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.target(out)
     return written(out)
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.inplace(self)
     return written(self)
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.target(out)
     return written(out)
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     plan.inplace(self)
     return written(self)
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.target(out)
     return written(out)
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     plan.inplace(self)
     return written(self)
 

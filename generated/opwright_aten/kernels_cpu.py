@@ -53,6 +53,7 @@ from opwright.kernels import window_functions as window_functions_kernels
 from opwright.kernels import windows as windows_kernels
 from opwright.keys import DENSE_CPU
 from opwright.options import Layout, MemoryFormat
+from opwright.results import new_result
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
 
@@ -60,10 +61,9 @@ from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -100,10 +100,9 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -144,10 +143,9 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -184,10 +182,9 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -228,10 +225,9 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
     other_, self_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -268,10 +264,9 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
     other_, self_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-        ),
+    return new_result(
+        plan,
+        np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
     )
 
 
@@ -312,7 +307,7 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.multiply(self_, other_)))
+    return new_result(plan, np.multiply(self_, other_))
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -348,7 +343,7 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, exact_scalars=True)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.multiply(self_, other_)))
+    return new_result(plan, np.multiply(self_, other_))
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -383,7 +378,7 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.true_divide(self_, other_)))
+    return new_result(plan, np.true_divide(self_, other_))
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -423,7 +418,7 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.true_divide(self_, other_)))
+    return new_result(plan, np.true_divide(self_, other_))
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -460,24 +455,14 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def div_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode)))
+    return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
 
 
 # div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -486,12 +471,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other.array,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other.array, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -500,21 +480,16 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def div_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode)))
+    return new_result(plan, arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode))
 
 
 # floor_divide(Tensor self, Tensor other) -> Tensor
 def floor_divide_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.floor_divide(np, self_, other_))
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -539,35 +514,35 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 def floor_divide_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.floor_divide(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.floor_divide(np, self_, other_))
 
 
 # remainder.Tensor(Tensor self, Tensor other) -> Tensor
 def remainder_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
 
 
 # remainder.Scalar(Tensor self, Scalar other) -> Tensor
 def remainder_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def remainder_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.remainder(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.remainder(np, self_, other_))
 
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 def pow_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     self_, exponent_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.power(np, self_, exponent_)))
+    return new_result(plan, arithmetic_kernels.power(np, self_, exponent_))
 
 
 # pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
@@ -592,7 +567,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
 def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
     plan = rules.power_to_number(self.array, exponent)
     self_, exponent_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.power_scalar(np, self_, exponent_)))
+    return new_result(plan, arithmetic_kernels.power_scalar(np, self_, exponent_))
 
 
 # pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
@@ -617,14 +592,14 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
 def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
     plan = rules.power_of_number(self, exponent.array)
     self_, exponent_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.power(np, self_, exponent_)))
+    return new_result(plan, arithmetic_kernels.power(np, self_, exponent_))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.maximum(self_, other_)))
+    return new_result(plan, np.maximum(self_, other_))
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -660,7 +635,7 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.minimum(self_, other_)))
+    return new_result(plan, np.minimum(self_, other_))
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -696,7 +671,7 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.arctan2(self_, other_)))
+    return new_result(plan, np.arctan2(self_, other_))
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -736,7 +711,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
     plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.clamp(np, self_, min_, max_)))
+    return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -745,28 +720,28 @@ def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor
     max_ = None if max is None else max.array
     plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
     self_, min_, max_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.clamp(np, self_, min_, max_)))
+    return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
 def fmod_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.fmod(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.fmod(np, self_, other_))
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor
 def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.fmod(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.fmod(np, self_, other_))
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.fmax(self_, other_)))
+    return new_result(plan, np.fmax(self_, other_))
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -806,7 +781,7 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.fmin(self_, other_)))
+    return new_result(plan, np.fmin(self_, other_))
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -846,7 +821,7 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.hypot(self_, other_)))
+    return new_result(plan, np.hypot(self_, other_))
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -886,7 +861,7 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.copysign(self_, other_)))
+    return new_result(plan, np.copysign(self_, other_))
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -926,7 +901,7 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.copysign(self_, other_)))
+    return new_result(plan, np.copysign(self_, other_))
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -965,7 +940,7 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.nextafter(self_, other_)))
+    return new_result(plan, np.nextafter(self_, other_))
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -1005,21 +980,21 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def heaviside_default(self: Tensor, values: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     self_, values_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.heaviside(np, self_, values_)))
+    return new_result(plan, arithmetic_kernels.heaviside(np, self_, values_))
 
 
 # logaddexp(Tensor self, Tensor other) -> Tensor
 def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="floating complex")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.logaddexp(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.logaddexp(np, self_, other_))
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.logaddexp2(self_, other_)))
+    return new_result(plan, np.logaddexp2(self_, other_))
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1059,7 +1034,7 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.gcd(self_, other_)))
+    return new_result(plan, np.gcd(self_, other_))
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1099,7 +1074,7 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.lcm(self_, other_)))
+    return new_result(plan, np.lcm(self_, other_))
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1139,7 +1114,7 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
     plan = rules.pointwise(self.array, min, accepts="integer floating")
     self_, min_ = plan.operands
-    return wrap(plan.lay_out(np.maximum(self_, min_)))
+    return new_result(plan, np.maximum(self_, min_))
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1174,7 +1149,7 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
     self_, min_ = plan.operands
-    return wrap(plan.lay_out(np.maximum(self_, min_)))
+    return new_result(plan, np.maximum(self_, min_))
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1210,7 +1185,7 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
     plan = rules.pointwise(self.array, max, accepts="integer floating")
     self_, max_ = plan.operands
-    return wrap(plan.lay_out(np.minimum(self_, max_)))
+    return new_result(plan, np.minimum(self_, max_))
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1245,7 +1220,7 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
     self_, max_ = plan.operands
-    return wrap(plan.lay_out(np.minimum(self_, max_)))
+    return new_result(plan, np.minimum(self_, max_))
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1281,70 +1256,76 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
     self_, end_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.lerp(np, self_, end_, weight)))
+    return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight))
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     self_, end_, weight_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.lerp(np, self_, end_, weight_)))
+    return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight_))
 
 
 # addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcmul_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value)))
+    return new_result(plan, arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value))
 
 
 # addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 def addcdiv_default(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value)))
+    return new_result(plan, arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value))
 
 
 # ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.scaled(self.array, other.array)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.ldexp(np, self_, other_)))
+    return new_result(plan, arithmetic_kernels.ldexp(np, self_, other_))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self.array, other.array)
     condition_, self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
+    return new_result(plan, np.where(condition_, self_, other_))
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
     plan = rules.where(condition.array, self, other.array)
     condition_, self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
+    return new_result(plan, np.where(condition_, self_, other_))
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
     plan = rules.where(condition.array, self.array, other)
     condition_, self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
+    return new_result(plan, np.where(condition_, self_, other_))
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
     plan = rules.where(condition.array, self, other)
     condition_, self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.where(condition_, self_, other_)))
+    return new_result(plan, np.where(condition_, self_, other_))
 
 
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.negative(self_)))
+    return new_result(plan, np.negative(self_))
 
 
 # neg(Tensor self) -> Tensor
@@ -1379,7 +1360,7 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
 def abs_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.absolute(self_)))
+    return new_result(plan, np.absolute(self_))
 
 
 # abs(Tensor self) -> Tensor
@@ -1418,7 +1399,7 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
 def exp_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.exp(self_)))
+    return new_result(plan, np.exp(self_))
 
 
 # exp(Tensor self) -> Tensor
@@ -1457,7 +1438,7 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
 def expm1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.expm1(self_)))
+    return new_result(plan, np.expm1(self_))
 
 
 # expm1(Tensor self) -> Tensor
@@ -1496,7 +1477,7 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
 def log_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.log(self_)))
+    return new_result(plan, np.log(self_))
 
 
 # log(Tensor self) -> Tensor
@@ -1535,7 +1516,7 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
 def log1p_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.log1p(self_)))
+    return new_result(plan, np.log1p(self_))
 
 
 # log1p(Tensor self) -> Tensor
@@ -1574,7 +1555,7 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
 def log2_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.log2(self_)))
+    return new_result(plan, np.log2(self_))
 
 
 # log2(Tensor self) -> Tensor
@@ -1613,7 +1594,7 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
 def sqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.sqrt(self_)))
+    return new_result(plan, np.sqrt(self_))
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1652,7 +1633,7 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
 def sin_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.sin(self_)))
+    return new_result(plan, np.sin(self_))
 
 
 # sin(Tensor self) -> Tensor
@@ -1691,7 +1672,7 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
 def cos_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.cos(self_)))
+    return new_result(plan, np.cos(self_))
 
 
 # cos(Tensor self) -> Tensor
@@ -1730,7 +1711,7 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
 def tan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.tan(self_)))
+    return new_result(plan, np.tan(self_))
 
 
 # tan(Tensor self) -> Tensor
@@ -1769,7 +1750,7 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
 def tanh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.tanh(self_)))
+    return new_result(plan, np.tanh(self_))
 
 
 # tanh(Tensor self) -> Tensor
@@ -1808,7 +1789,7 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
 def reciprocal_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.reciprocal(self_)))
+    return new_result(plan, np.reciprocal(self_))
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1847,7 +1828,7 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
 def rsqrt_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.reciprocal(np.sqrt(self_))))
+    return new_result(plan, np.reciprocal(np.sqrt(self_)))
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1886,14 +1867,14 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
 def sigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.sigmoid(np, self_)))
+    return new_result(plan, arithmetic_kernels.sigmoid(np, self_))
 
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.floor(self_)))
+    return new_result(plan, np.floor(self_))
 
 
 # floor(Tensor self) -> Tensor
@@ -1932,7 +1913,7 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
 def ceil_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.ceil(self_)))
+    return new_result(plan, np.ceil(self_))
 
 
 # ceil(Tensor self) -> Tensor
@@ -1971,7 +1952,7 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
 def trunc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.trunc(self_)))
+    return new_result(plan, np.trunc(self_))
 
 
 # trunc(Tensor self) -> Tensor
@@ -2010,28 +1991,28 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
 def round_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.round_half_even(np, self_)))
+    return new_result(plan, arithmetic_kernels.round_half_even(np, self_))
 
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.round_to_decimals(np, self_, decimals)))
+    return new_result(plan, arithmetic_kernels.round_to_decimals(np, self_, decimals))
 
 
 # sign(Tensor self) -> Tensor
 def sign_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.sign(np, self_)))
+    return new_result(plan, arithmetic_kernels.sign(np, self_))
 
 
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arcsin(self_)))
+    return new_result(plan, np.arcsin(self_))
 
 
 # asin(Tensor self) -> Tensor
@@ -2070,7 +2051,7 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
 def acos_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arccos(self_)))
+    return new_result(plan, np.arccos(self_))
 
 
 # acos(Tensor self) -> Tensor
@@ -2109,7 +2090,7 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
 def atan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arctan(self_)))
+    return new_result(plan, np.arctan(self_))
 
 
 # atan(Tensor self) -> Tensor
@@ -2148,7 +2129,7 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
 def sinh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.sinh(self_)))
+    return new_result(plan, np.sinh(self_))
 
 
 # sinh(Tensor self) -> Tensor
@@ -2187,7 +2168,7 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
 def cosh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.cosh(self_)))
+    return new_result(plan, np.cosh(self_))
 
 
 # cosh(Tensor self) -> Tensor
@@ -2226,7 +2207,7 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
 def asinh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arcsinh(self_)))
+    return new_result(plan, np.arcsinh(self_))
 
 
 # asinh(Tensor self) -> Tensor
@@ -2265,7 +2246,7 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
 def acosh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arccosh(self_)))
+    return new_result(plan, np.arccosh(self_))
 
 
 # acosh(Tensor self) -> Tensor
@@ -2304,7 +2285,7 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
 def atanh_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.arctanh(self_)))
+    return new_result(plan, np.arctanh(self_))
 
 
 # atanh(Tensor self) -> Tensor
@@ -2343,14 +2324,14 @@ def atanh_default_arrays(self: NDArray[Any]) -> Any:
 def exp2_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.exp2(np, self_)))
+    return new_result(plan, arithmetic_kernels.exp2(np, self_))
 
 
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.log10(self_)))
+    return new_result(plan, np.log10(self_))
 
 
 # log10(Tensor self) -> Tensor
@@ -2389,7 +2370,7 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
 def deg2rad_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.multiply(self_, 0.017453292519943295)))
+    return new_result(plan, np.multiply(self_, 0.017453292519943295))
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2424,7 +2405,7 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
 def rad2deg_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.multiply(self_, 57.29577951308232)))
+    return new_result(plan, np.multiply(self_, 57.29577951308232))
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2459,49 +2440,49 @@ def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
 def frac_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.fractional_part(np, self_)))
+    return new_result(plan, elementary_kernels.fractional_part(np, self_))
 
 
 # sgn(Tensor self) -> Tensor
 def sgn_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.sgn(np, self_)))
+    return new_result(plan, elementary_kernels.sgn(np, self_))
 
 
 # angle(Tensor self) -> Tensor
 def angle_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.angle(np, self_)))
+    return new_result(plan, elementary_kernels.angle(np, self_))
 
 
 # _conj_physical(Tensor self) -> Tensor
 def _conj_physical_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.conjugate(np, self_)))
+    return new_result(plan, elementary_kernels.conjugate(np, self_))
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
 def nan_to_num_default(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="no_opmath")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf)))
+    return new_result(plan, elementary_kernels.nan_to_num(np, self_, nan, posinf, neginf))
 
 
 # isinf(Tensor self) -> Tensor
 def isinf_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.isinf(np, self_)))
+    return new_result(plan, elementary_kernels.isinf(np, self_))
 
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.equal(self_, math.inf)))
+    return new_result(plan, np.equal(self_, math.inf))
 
 
 # isposinf(Tensor self) -> Tensor
@@ -2536,7 +2517,7 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
 def isneginf_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.equal(self_, -math.inf)))
+    return new_result(plan, np.equal(self_, -math.inf))
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2571,14 +2552,14 @@ def isneginf_default_arrays(self: NDArray[Any]) -> Any:
 def isreal(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.isreal(np, self_)))
+    return new_result(plan, elementary_kernels.isreal(np, self_))
 
 
 # signbit(Tensor self) -> Tensor
 def signbit_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.signbit(np, self_)))
+    return new_result(plan, elementary_kernels.signbit(np, self_))
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
@@ -2603,21 +2584,21 @@ def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
 def complex_default(real: Tensor, imag: Tensor) -> Tensor:
     plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
     real_, imag_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.complex_of_parts(np, real_, imag_)))
+    return new_result(plan, elementary_kernels.complex_of_parts(np, real_, imag_))
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
     plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
     abs_, angle_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.complex_of_polar(np, abs_, angle_)))
+    return new_result(plan, elementary_kernels.complex_of_polar(np, abs_, angle_))
 
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.maximum(self_, 0)))
+    return new_result(plan, np.maximum(self_, 0))
 
 
 # relu(Tensor self) -> Tensor
@@ -2650,16 +2631,16 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
 def gelu_default(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(arithmetic_kernels.gelu(np, self_, approximate)))
+    return new_result(plan, arithmetic_kernels.gelu(np, self_, approximate))
 
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.invert(self_)))
+    return new_result(plan, np.invert(self_))
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -2694,7 +2675,7 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.logical_not(self_)))
+    return new_result(plan, np.logical_not(self_))
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2727,7 +2708,7 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
 def isnan_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.not_equal(self_, self_)))
+    return new_result(plan, np.not_equal(self_, self_))
 
 
 # isnan(Tensor self) -> Tensor
@@ -2760,7 +2741,7 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
 def isfinite(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.isfinite(self_)))
+    return new_result(plan, np.isfinite(self_))
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2793,7 +2774,7 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
+    return new_result(plan, np.bitwise_and(self_, other_))
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2829,21 +2810,21 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
+    return new_result(plan, np.bitwise_and(self_, other_))
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_and(self_, other_)))
+    return new_result(plan, np.bitwise_and(self_, other_))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
+    return new_result(plan, np.bitwise_or(self_, other_))
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2879,21 +2860,21 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
+    return new_result(plan, np.bitwise_or(self_, other_))
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_or(self_, other_)))
+    return new_result(plan, np.bitwise_or(self_, other_))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
+    return new_result(plan, np.bitwise_xor(self_, other_))
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2929,91 +2910,91 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
+    return new_result(plan, np.bitwise_xor(self_, other_))
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.bitwise_xor(self_, other_)))
+    return new_result(plan, np.bitwise_xor(self_, other_))
 
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_left_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_left(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
 # bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_left_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_left(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
 # bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_left_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_left(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
 # bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_right_shift_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_right(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
 
 
 # bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_right_shift_Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_right(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
 
 
 # bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_right_shift_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_right(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __lshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_left(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __lshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_left(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_left(np, self_, other_))
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
 def __rshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_right(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
 def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.shift_right(np, self_, other_)))
+    return new_result(plan, elementary_kernels.shift_right(np, self_, other_))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.logical_and(self_, other_)))
+    return new_result(plan, np.logical_and(self_, other_))
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -3049,7 +3030,7 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.logical_or(self_, other_)))
+    return new_result(plan, np.logical_or(self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3085,7 +3066,7 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.logical_xor(self_, other_)))
+    return new_result(plan, np.logical_xor(self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3121,7 +3102,7 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.equal(self_, other_)))
+    return new_result(plan, np.equal(self_, other_))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3157,7 +3138,7 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.equal(self_, other_)))
+    return new_result(plan, np.equal(self_, other_))
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3192,7 +3173,7 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.not_equal(self_, other_)))
+    return new_result(plan, np.not_equal(self_, other_))
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3228,7 +3209,7 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.not_equal(self_, other_)))
+    return new_result(plan, np.not_equal(self_, other_))
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3263,7 +3244,7 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.less(self_, other_)))
+    return new_result(plan, np.less(self_, other_))
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3299,7 +3280,7 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.less(self_, other_)))
+    return new_result(plan, np.less(self_, other_))
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3334,7 +3315,7 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.less_equal(self_, other_)))
+    return new_result(plan, np.less_equal(self_, other_))
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3370,7 +3351,7 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.less_equal(self_, other_)))
+    return new_result(plan, np.less_equal(self_, other_))
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3405,7 +3386,7 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.greater(self_, other_)))
+    return new_result(plan, np.greater(self_, other_))
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3441,7 +3422,7 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.greater(self_, other_)))
+    return new_result(plan, np.greater(self_, other_))
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3476,7 +3457,7 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.greater_equal(self_, other_)))
+    return new_result(plan, np.greater_equal(self_, other_))
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3512,7 +3493,7 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.greater_equal(self_, other_)))
+    return new_result(plan, np.greater_equal(self_, other_))
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3547,21 +3528,21 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 def isin_Tensor_Tensor(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
     plan = rules.membership(elements.array, test_elements.array)
     elements_, test_elements_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert)))
+    return new_result(plan, elementary_kernels.isin(np, elements_, test_elements_, assume_unique, invert))
 
 
 # isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Tensor_Scalar(elements: Tensor, test_element: Any, assume_unique: bool, invert: bool) -> Tensor:
     plan = rules.membership(elements.array, test_element)
     elements_, test_element_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.isin(np, elements_, test_element_, assume_unique, invert)))
+    return new_result(plan, elementary_kernels.isin(np, elements_, test_element_, assume_unique, invert))
 
 
 # isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
 def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
     plan = rules.membership(element, test_elements.array)
     element_, test_elements_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.isin(np, element_, test_elements_, assume_unique, invert)))
+    return new_result(plan, elementary_kernels.isin(np, element_, test_elements_, assume_unique, invert))
 
 
 # equal(Tensor self, Tensor other) -> bool
@@ -3574,154 +3555,154 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def erf_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.erf(np, self_)))
+    return new_result(plan, special_kernels.erf(np, self_))
 
 
 # erfc(Tensor self) -> Tensor
 def erfc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.erfc(np, self_)))
+    return new_result(plan, special_kernels.erfc(np, self_))
 
 
 # erfinv(Tensor self) -> Tensor
 def erfinv_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.erfinv(np, self_)))
+    return new_result(plan, special_kernels.erfinv(np, self_))
 
 
 # special_erfcx(Tensor self) -> Tensor
 def special_erfcx_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.erfcx(np, self_)))
+    return new_result(plan, special_kernels.erfcx(np, self_))
 
 
 # special_ndtri(Tensor self) -> Tensor
 def special_ndtri_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.ndtri(np, self_)))
+    return new_result(plan, special_kernels.ndtri(np, self_))
 
 
 # special_log_ndtr(Tensor self) -> Tensor
 def special_log_ndtr_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(special_kernels.log_ndtr(np, self_)))
+    return new_result(plan, special_kernels.log_ndtr(np, self_))
 
 
 # lgamma(Tensor self) -> Tensor
 def lgamma_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.lgamma(np, self_)))
+    return new_result(plan, gamma_kernels.lgamma(np, self_))
 
 
 # digamma(Tensor self) -> Tensor
 def digamma_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.digamma(np, self_)))
+    return new_result(plan, gamma_kernels.digamma(np, self_))
 
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.polygamma(np, n, self_)))
+    return new_result(plan, gamma_kernels.polygamma(np, n, self_))
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
 def special_zeta_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.zeta(np, self_, other_)))
+    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_zeta_self_scalar(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.zeta(np, self_, other_)))
+    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_zeta_other_scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(gamma_kernels.zeta(np, self_, other_)))
+    return new_result(plan, gamma_kernels.zeta(np, self_, other_))
 
 
 # i0(Tensor self) -> Tensor
 def i0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i0(np, self_)))
+    return new_result(plan, bessel_kernels.i0(np, self_))
 
 
 # special_i0e(Tensor self) -> Tensor
 def special_i0e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i0e(np, self_)))
+    return new_result(plan, bessel_kernels.i0e(np, self_))
 
 
 # special_i1(Tensor self) -> Tensor
 def special_i1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i1(np, self_)))
+    return new_result(plan, bessel_kernels.i1(np, self_))
 
 
 # special_i1e(Tensor self) -> Tensor
 def special_i1e_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i1e(np, self_)))
+    return new_result(plan, bessel_kernels.i1e(np, self_))
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor
 def special_modified_bessel_i0_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i0(np, self_)))
+    return new_result(plan, bessel_kernels.i0(np, self_))
 
 
 # special_modified_bessel_i1(Tensor self) -> Tensor
 def special_modified_bessel_i1_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bessel_kernels.i1(np, self_)))
+    return new_result(plan, bessel_kernels.i1(np, self_))
 
 
 # logit(Tensor self, float? eps=None) -> Tensor
 def logit_default(self: Tensor, eps: float | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.logit(np, self_, eps)))
+    return new_result(plan, elementary_kernels.logit(np, self_, eps))
 
 
 # sinc(Tensor self) -> Tensor
 def sinc_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.sinc(np, self_)))
+    return new_result(plan, elementary_kernels.sinc(np, self_))
 
 
 # special_entr(Tensor self) -> Tensor
 def special_entr_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.entr(np, self_)))
+    return new_result(plan, elementary_kernels.entr(np, self_))
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor
 def xlogy_Tensor(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlogy(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
 
 
 # xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -3746,7 +3727,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlogy(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
 
 
 # xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -3762,7 +3743,7 @@ def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
 def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlogy(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlogy(np, self_, other_))
 
 
 # xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -3787,56 +3768,56 @@ def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
 def special_xlog1py_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlog1py(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_xlog1py_self_scalar(self: Any, other: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlog1py(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
 
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(elementary_kernels.xlog1py(np, self_, other_)))
+    return new_result(plan, elementary_kernels.xlog1py(np, self_, other_))
 
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.sum()))
+    return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.total(np, self_, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.prod()))
+    return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.product(np, self_, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.mean()))
+    return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -3852,28 +3833,28 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.average(np, self_, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.largest(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.largest(np, self_, dim, keepdim))
 
 
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.smallest(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.smallest(np, self_, dim, keepdim))
 
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.any()))
+    return new_result(plan, self_.any())
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3889,21 +3870,21 @@ def any_all_out(self: Tensor, out: Tensor) -> Tensor:
 def any_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.truth_of_any(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
 
 
 # any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.truth_of_any(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.truth_of_any(np, self_, dim, keepdim))
 
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.all()))
+    return new_result(plan, self_.all())
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3919,35 +3900,35 @@ def all_all_out(self: Tensor, out: Tensor) -> Tensor:
 def all_dim(self: Tensor, dim: int, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.truth_of_all(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
 
 
 # all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 def all_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.truth_of_all(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.truth_of_all(np, self_, dim, keepdim))
 
 
 # argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmax_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.position_of_largest(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.position_of_largest(np, self_, dim, keepdim))
 
 
 # argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.position_of_smallest(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.position_of_smallest(np, self_, dim, keepdim))
 
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.max()))
+    return new_result(plan, self_.max())
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -3965,7 +3946,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = reductions_kernels.largest_and_position(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
@@ -3986,7 +3967,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 def min_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_.min()))
+    return new_result(plan, self_.min())
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -4004,7 +3985,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = reductions_kernels.smallest_and_position(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
@@ -4025,42 +4006,42 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
 def var_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.variance(np, self_, dim, correction, keepdim)))
+    return new_result(plan, reductions_kernels.variance(np, self_, dim, correction, keepdim))
 
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
 def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.deviation(np, self_, dim, correction, keepdim)))
+    return new_result(plan, reductions_kernels.deviation(np, self_, dim, correction, keepdim))
 
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
 
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: list[int]) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.number_of_nonzero(np, self_, dim)))
+    return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
 
 
 # count_nonzero(Tensor self, int? dim=None) -> Tensor
 def count_nonzero_default(self: Tensor, dim: int | None) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.number_of_nonzero(np, self_, dim)))
+    return new_result(plan, reductions_kernels.number_of_nonzero(np, self_, dim))
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.logsumexp(np, self_, dim, keepdim)))
+    return new_result(plan, reductions_kernels.logsumexp(np, self_, dim, keepdim))
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -4069,7 +4050,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
     plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = reductions_kernels.smallest_and_largest(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!)
@@ -4097,35 +4078,35 @@ def linalg_vector_norm_default(
 ) -> Tensor:
     plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 def norm_Scalar(self: Tensor, p: Any) -> Tensor:
     plan = rules.norm(self.array, p)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.whole_norm(np, self_, p)))
+    return new_result(plan, reductions_kernels.whole_norm(np, self_, p))
 
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
     plan = rules.norm(self.array, p, dtype=dtype)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.whole_norm(np, self_, p, dtype)))
+    return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.vector_norm(np, self_, p, dim, keepdim)))
+    return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim))
 
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype)))
+    return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
@@ -4143,7 +4124,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
     result0, result1 = reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
@@ -4152,21 +4133,21 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
     result0, result1 = reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(scans_kernels.running_total(np, self_, dim, dtype)))
+    return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(scans_kernels.running_product(np, self_, dim, dtype)))
+    return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -4175,7 +4156,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = scans_kernels.running_largest(np, self_, dim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
@@ -4197,7 +4178,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = scans_kernels.running_smallest(np, self_, dim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
@@ -4217,7 +4198,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
 def logcumsumexp_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(scans_kernels.running_logsumexp(np, self_, dim)))
+    return new_result(plan, scans_kernels.running_logsumexp(np, self_, dim))
 
 
 # sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
@@ -4226,7 +4207,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.sort(np, self_, dim, descending)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -4249,7 +4230,7 @@ def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.sort_stable(np, self_, stable, dim, descending)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!)
@@ -4279,7 +4260,7 @@ def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) ->
     plan1 = rules.topk(self.array, k, dim, positions=True)
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.topk(np, self_, k, dim, largest, sorted)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values,
@@ -4310,7 +4291,7 @@ def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Ten
     plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.kthvalue(np, self_, k, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices)
@@ -4338,7 +4319,7 @@ def kthvalue_values(
 def median_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(sorting_kernels.median(np, self_)))
+    return new_result(plan, sorting_kernels.median(np, self_))
 
 
 # median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -4347,7 +4328,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.median_and_position(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -4368,7 +4349,7 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
 def nanmedian_default(self: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(sorting_kernels.nanmedian(np, self_)))
+    return new_result(plan, sorting_kernels.nanmedian(np, self_))
 
 
 # nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -4377,7 +4358,7 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -4406,7 +4387,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
     result0, result1 = sorting_kernels.mode(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
@@ -4424,21 +4405,26 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
     result0, result1 = uniqueness_kernels.unique_and_inverse(np, self.array, sorted, return_inverse)
     return wrap(result0), wrap(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _unique2_default(
+    self: Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = uniqueness_kernels.unique(np, self.array, sorted, return_inverse, return_counts)
     return wrap(result0), wrap(result1), wrap(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool,
@@ -4458,7 +4444,7 @@ def unique_dim(
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool,
     return_counts: bool,
@@ -4470,7 +4456,7 @@ def unique_consecutive(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool,
@@ -4499,7 +4485,7 @@ def searchsorted_Tensor(
     sorter_ = None if sorter is None else sorter.array
     plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_)))
+    return new_result(plan, bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
 
 # searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -4515,34 +4501,34 @@ def searchsorted_Scalar(
     sorter_ = None if sorter is None else sorter.array
     plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
     sorted_sequence_, self_, sorter_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_)))
+    return new_result(plan, bins_kernels.searchsorted(np, sorted_sequence_, self_, out_int32, right, side, sorter_))
 
 
 # bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Tensor(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     plan = rules.bucketize(self.array, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right)))
+    return new_result(plan, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right))
 
 
 # bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor
 def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     plan = rules.bucketize(self, boundaries.array, out_int32)
     self_, boundaries_ = plan.operands
-    return wrap(plan.lay_out(bins_kernels.bucketize(np, self_, boundaries_, out_int32, right)))
+    return new_result(plan, bins_kernels.bucketize(np, self_, boundaries_, out_int32, right))
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
     return wrap(bins_kernels.bincount(np, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(bins_kernels.histc(np, self_, bins, min, max)))
+    return new_result(plan, bins_kernels.histc(np, self_, bins, min, max))
 
 
 # histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist,
@@ -4553,7 +4539,7 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, den
     plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = bins_kernels.histogram_between(np, self_, bins_, weight_, density)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist,
@@ -4588,11 +4574,11 @@ def histogram_bin_ct(
     density: bool,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     result0, result1 = bins_kernels.histogram(np, self_, bins_, range, weight_, density)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False,
@@ -4607,7 +4593,7 @@ def histogram_bin_ct_out(
     bin_edges: Tensor,
 ) -> tuple[Tensor, Tensor]:
     weight_ = None if weight is None else weight.array
-    plan0 = rules.histogram(self.array, bins, weight_)
+    plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
@@ -4622,7 +4608,7 @@ def histogram_bin_ct_out(
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
-    return wrap(plan.lay_out(np.matmul(self_, mat2_)))
+    return new_result(plan, np.matmul(self_, mat2_))
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
@@ -4635,77 +4621,77 @@ def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
         batched=False,
     )
     self_, mat2_ = plan.operands
-    return wrap(plan.lay_out(np.matmul(self_, mat2_)))
+    return new_result(plan, np.matmul(self_, mat2_))
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
-    return wrap(plan.lay_out(np.matmul(self_, vec_)))
+    return new_result(plan, np.matmul(self_, vec_))
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     self_, tensor_ = plan.operands
-    return wrap(plan.lay_out(np.dot(self_, tensor_)))
+    return new_result(plan, np.dot(self_, tensor_))
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.vdot(self_, other_)))
+    return new_result(plan, np.vdot(self_, other_))
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
 def linalg_cross_default(self: Tensor, other: Tensor, dim: int) -> Tensor:
     plan = rules.cross(self.array, other.array, dim)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.cross_product(np, self_, other_, dim)))
+    return new_result(plan, linear_algebra_kernels.cross_product(np, self_, other_, dim))
 
 
 # addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmm_default(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     self_, mat1_, mat2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha)))
+    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat1_, mat2_, beta, alpha))
 
 
 # addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addmv_default(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     self_, mat_, vec_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha)))
+    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, mat_, vec_, beta, alpha))
 
 
 # baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def baddbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha)))
+    return new_result(plan, linear_algebra_kernels.product_sum(np, self_, batch1_, batch2_, beta, alpha))
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addbmm_default(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     self_, batch1_, batch2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha)))
+    return new_result(plan, linear_algebra_kernels.sum_of_products(np, self_, batch1_, batch2_, beta, alpha))
 
 
 # addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Tensor:
     plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     self_, vec1_, vec2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha)))
+    return new_result(plan, linear_algebra_kernels.outer_sum(np, self_, vec1_, vec2_, beta, alpha))
 
 
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
     plan = rules.trace(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.trace(self_)))
+    return new_result(plan, np.trace(self_))
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
@@ -4719,7 +4705,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
     plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
     (A_,) = plan0.operands
     result0, result1 = decompositions_kernels.inverse_and_info(np, A_, check_errors)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!)
@@ -4751,10 +4737,10 @@ def _linalg_solve_ex_default(
     A_, B_ = plan0.operands
     result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors)
     return (
-        wrap(plan0.lay_out(result0)),
-        wrap(plan1.lay_out(result1)),
-        wrap(plan2.lay_out(result2)),
-        wrap(plan3.lay_out(result3)),
+        new_result(plan0, result0),
+        new_result(plan1, result1),
+        new_result(plan2, result2),
+        new_result(plan3, result3),
     )
 
 
@@ -4792,7 +4778,7 @@ def _linalg_solve_ex_result(
 def linalg_solve_triangular_default(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
     plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
     self_, B_ = plan.operands
-    return wrap(plan.lay_out(decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular)))
+    return new_result(plan, decompositions_kernels.solve_triangular(np, self_, B_, upper, left, unitriangular))
 
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
@@ -4815,7 +4801,7 @@ def triangular_solve_default(
         transpose,
         unitriangular,
     )
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *,
@@ -4851,21 +4837,21 @@ def triangular_solve_X(
 def cholesky_solve_default(self: Tensor, input2: Tensor, upper: bool) -> Tensor:
     plan = rules.solution("cholesky_solve", input2.array, self.array)
     input2_, self_ = plan.operands
-    return wrap(plan.lay_out(decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper)))
+    return new_result(plan, decompositions_kernels.solve_with_cholesky(np, self_, input2_, upper))
 
 
 # cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 def cholesky_inverse_default(self: Tensor, upper: bool) -> Tensor:
     plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(decompositions_kernels.inverse_of_cholesky(np, self_, upper)))
+    return new_result(plan, decompositions_kernels.inverse_of_cholesky(np, self_, upper))
 
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 def linalg_lu_solve_default(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
     LU_, pivots_, B_ = plan.operands
-    return wrap(plan.lay_out(decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint)))
+    return new_result(plan, decompositions_kernels.solve_with_lu(np, LU_, pivots_, B_, left, adjoint))
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -4875,7 +4861,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.determinant(np, A_)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # _linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result,
@@ -4904,10 +4890,10 @@ def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     (A_,) = plan0.operands
     result0, result1, result2, result3 = decompositions_kernels.log_determinant(np, A_)
     return (
-        wrap(plan0.lay_out(result0)),
-        wrap(plan1.lay_out(result1)),
-        wrap(plan2.lay_out(result2)),
-        wrap(plan3.lay_out(result3)),
+        new_result(plan0, result0),
+        new_result(plan1, result1),
+        new_result(plan2, result2),
+        new_result(plan3, result3),
     )
 
 
@@ -4942,7 +4928,7 @@ def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> t
     plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.lu_and_info(np, A_, pivot, check_errors)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots,
@@ -4972,7 +4958,7 @@ def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     (A_,) = plan0.operands
     result0, result1, result2 = decompositions_kernels.lu(np, A_, pivot)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P,
@@ -4996,7 +4982,7 @@ def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) ->
     plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
     (self_,) = plan0.operands
     result0, result1 = decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) ->
@@ -5024,7 +5010,7 @@ def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     plan0, plan1 = rules.qr(A.array, mode)
     (A_,) = plan0.operands
     result0, result1 = decompositions_kernels.qr(np, A_, mode)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # linalg_qr.out(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
@@ -5049,7 +5035,7 @@ def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor,
     )
     (A_,) = plan0.operands
     result0, result1 = decompositions_kernels.eigh(np, A_, UPLO, compute_v)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # _linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!)
@@ -5082,7 +5068,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
     (self_,) = plan0.operands
     result0, result1 = decompositions_kernels.eig(np, self_)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues,
@@ -5103,7 +5089,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
 def _linalg_eigvals(self: Tensor) -> Tensor:
     plan = rules.decomposed("linalg.eigvals", self.array, "m", kind="complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(decompositions_kernels.eigvals(np, self_)))
+    return new_result(plan, decompositions_kernels.eigvals(np, self_))
 
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
@@ -5123,7 +5109,7 @@ def _linalg_svd_default(
         compute_uv,
         driver,
     )
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # _linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U,
@@ -5159,7 +5145,7 @@ def _linalg_svd_U(
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     plan = rules.distances(x1.array, x2.array, p)
     x1_, x2_ = plan.operands
-    return wrap(plan.lay_out(linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode)))
+    return new_result(plan, linear_algebra_kernels.distances(np, x1_, x2_, p, compute_mode))
 
 
 # alias(Tensor(a) self) -> Tensor(a)
@@ -5276,56 +5262,56 @@ def view_as_complex(self: Tensor) -> Tensor:
 def flip_default(self: Tensor, dims: list[int]) -> Tensor:
     plan = rules.flipped(self.array, dims)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.flip(np, self_, dims)))
+    return new_result(plan, rearranging_kernels.flip(np, self_, dims))
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: list[int], dims: list[int]) -> Tensor:
     plan = rules.rolled(self.array, shifts, dims)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.roll(np, self_, shifts, dims)))
+    return new_result(plan, rearranging_kernels.roll(np, self_, shifts, dims))
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
 def rot90_default(self: Tensor, k: int, dims: list[int]) -> Tensor:
     plan = rules.rotated(self.array, k, dims)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.rot90(np, self_, k, dims)))
+    return new_result(plan, rearranging_kernels.rot90(np, self_, k, dims))
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor
 def channel_shuffle_default(self: Tensor, groups: int) -> Tensor:
     plan = rules.shuffled(self.array, groups)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.channel_shuffle(np, self_, groups)))
+    return new_result(plan, rearranging_kernels.channel_shuffle(np, self_, groups))
 
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
 def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
     plan = rules.pixels_from_channels(self.array, upscale_factor)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.pixel_shuffle(np, self_, upscale_factor)))
+    return new_result(plan, rearranging_kernels.pixel_shuffle(np, self_, upscale_factor))
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
     plan = rules.channels_from_pixels(self.array, downscale_factor)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor)))
+    return new_result(plan, rearranging_kernels.pixel_unshuffle(np, self_, downscale_factor))
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor
 def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     plan = rules.narrowed(self.array, dim, start, length)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.narrow_copy(np, self_, dim, start, length)))
+    return new_result(plan, rearranging_kernels.narrow_copy(np, self_, dim, start, length))
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     plan = rules.repeated(self.array, repeats)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.repeat(np, self_, repeats)))
+    return new_result(plan, rearranging_kernels.repeat(np, self_, repeats))
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
@@ -5338,19 +5324,19 @@ def block_diag_default(tensors: list[Tensor]) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.block_diagonal(tensors_)
     tensors_ = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.block_diag(np, tensors_)))
+    return new_result(plan, rearranging_kernels.block_diag(np, tensors_))
 
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     plan = rules.with_diagonal(self.array, offset, dim1, dim2)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2)))
+    return new_result(plan, rearranging_kernels.diag_embed(np, self_, offset, dim1, dim2))
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -5360,12 +5346,12 @@ def tril_indices(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.triangle_indices(row, col, offset, upper=False, dtype=dtype, device=device)
-    return wrap(plan.lay_out(rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory)))
+    return new_result(plan, rearranging_kernels.tril_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int,
@@ -5375,77 +5361,77 @@ def triu_indices(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.triangle_indices(row, col, offset, upper=True, dtype=dtype, device=device)
-    return wrap(plan.lay_out(rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory)))
+    return new_result(plan, rearranging_kernels.triu_indices(np, row, col, offset, dtype, layout, device, pin_memory))
 
 
 # slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
 def slice_scatter_default(self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step)))
+    return new_result(plan, rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step))
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor
 def select_scatter_default(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.select_scatter(np, self_, src_, dim, index)))
+    return new_result(plan, rearranging_kernels.select_scatter(np, self_, src_, dim, index))
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
-    return wrap(plan.lay_out(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2)))
+    return new_result(plan, rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2))
 
 
 # constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor
 def constant_pad_nd_default(self: Tensor, pad: list[int], value: Any) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.constant_pad(np, self_, pad, value)))
+    return new_result(plan, padding_kernels.constant_pad(np, self_, pad, value))
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=1)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.reflection_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def reflection_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=2)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.reflection_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def reflection_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=3)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.reflection_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.reflection_pad(np, self_, padding))
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=1)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.replication_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
 def replication_pad2d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=2)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.replication_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor
 def replication_pad3d_default(self: Tensor, padding: list[int]) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=3)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(padding_kernels.replication_pad(np, self_, padding)))
+    return new_result(plan, padding_kernels.replication_pad(np, self_, padding))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
@@ -5453,7 +5439,7 @@ def cat_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
-    return wrap(plan.lay_out(joining_kernels.concatenate(np, tensors_, dim)))
+    return new_result(plan, joining_kernels.concatenate(np, tensors_, dim))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -5461,7 +5447,7 @@ def stack_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.stack(tensors_, dim)
     tensors_ = plan.operands
-    return wrap(plan.lay_out(joining_kernels.stack(np, tensors_, dim)))
+    return new_result(plan, joining_kernels.stack(np, tensors_, dim))
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
@@ -5469,92 +5455,92 @@ def index_Tensor(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
     plan = rules.index(self.array, indices_)
     self_, indices_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.take_at(np, self_, indices_)))
+    return new_result(plan, indexing_kernels.take_at(np, self_, indices_))
 
 
 # index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 def index_put_default(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate)))
+    return new_result(plan, indexing_kernels.put_at(np, self_, indices_, values.array, accumulate))
 
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor
 def index_select_default(self: Tensor, dim: int, index: Tensor) -> Tensor:
     plan = rules.index_select(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.index_select(np, self_, dim, index_)))
+    return new_result(plan, indexing_kernels.index_select(np, self_, dim, index_))
 
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
 def gather_default(self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     plan = rules.gather(self.array, dim, index.array)
     self_, index_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.gather(np, self_, dim, index_, sparse_grad)))
+    return new_result(plan, indexing_kernels.gather(np, self_, dim, index_, sparse_grad))
 
 
 # take(Tensor self, Tensor index) -> Tensor
 def take_default(self: Tensor, index: Tensor) -> Tensor:
     plan = rules.taken(self.array, index.array)
     self_, index_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.take(np, self_, index_)))
+    return new_result(plan, indexing_kernels.take(np, self_, index_))
 
 
 # put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor
 def put_default(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
     plan = rules.put(self.array, index.array, source.array)
     self_, index_, source_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.put(np, self_, index_, source_, accumulate)))
+    return new_result(plan, scattering_kernels.put(np, self_, index_, source_, accumulate))
 
 
 # scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter(np, self_, dim, index_, src_)))
+    return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, src_))
 
 
 # scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter(np, self_, dim, index_, value)))
+    return new_result(plan, scattering_kernels.scatter(np, self_, dim, index_, value))
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 def scatter_reduce__(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
     self_, index_, src_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce)))
+    return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, src_, reduce))
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce)))
+    return new_result(plan, scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce))
 
 
 # scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
 def scatter_add_default(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array)
     self_, index_, src_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter_add(np, self_, dim, index_, src_)))
+    return new_result(plan, scattering_kernels.scatter_add(np, self_, dim, index_, src_))
 
 
 # scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor
 def scatter_reduce_two(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
     self_, index_, src_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self)))
+    return new_result(plan, scattering_kernels.scatter_reduce(np, self_, dim, index_, src_, reduce, include_self))
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
 def index_add_default(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha)))
+    return new_result(plan, scattering_kernels.index_add(np, self_, dim, index_, source_, alpha))
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
@@ -5576,49 +5562,49 @@ def index_reduce_default(
         include_self=include_self,
     )
     self_, index_, source_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self)))
+    return new_result(plan, scattering_kernels.index_reduce(np, self_, dim, index_, source_, reduce, include_self))
 
 
 # index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
 def index_copy_default(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     plan = rules.index_copied(self.array, dim, index.array, source.array)
     self_, index_, source_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.index_copy(np, self_, dim, index_, source_)))
+    return new_result(plan, scattering_kernels.index_copy(np, self_, dim, index_, source_))
 
 
 # index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
 def index_fill_int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     plan = rules.index_filled(self.array, dim, index.array, value)
     self_, index_, value_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.index_fill(np, self_, dim, index_, value_)))
+    return new_result(plan, scattering_kernels.index_fill(np, self_, dim, index_, value_))
 
 
 # index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
 def index_fill_int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     plan = rules.index_filled(self.array, dim, index.array, value.array)
     self_, index_, value_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.index_fill(np, self_, dim, index_, value_)))
+    return new_result(plan, scattering_kernels.index_fill(np, self_, dim, index_, value_))
 
 
 # masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
 def masked_scatter_default(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     plan = rules.masked_scattered(self.array, mask.array, source.array)
     self_, mask_, source_ = plan.operands
-    return wrap(plan.lay_out(scattering_kernels.masked_scatter(np, self_, mask_, source_)))
+    return new_result(plan, scattering_kernels.masked_scatter(np, self_, mask_, source_))
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value)))
+    return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value))
 
 
 # masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
-    return wrap(plan.lay_out(indexing_kernels.fill_where(np, self_, mask_, value.array)))
+    return new_result(plan, indexing_kernels.fill_where(np, self_, mask_, value.array))
 
 
 # nonzero(Tensor self) -> Tensor
@@ -5630,28 +5616,28 @@ def nonzero(self: Tensor) -> Tensor:
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.tril(self_, diagonal)))
+    return new_result(plan, np.tril(self_, diagonal))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.triu(self_, diagonal)))
+    return new_result(plan, np.triu(self_, diagonal))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(normalization_kernels.softmax(np, self_, dim, half_to_float)))
+    return new_result(plan, normalization_kernels.softmax(np, self_, dim, half_to_float))
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 def _log_softmax_default(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(normalization_kernels.log_softmax(np, self_, dim, half_to_float)))
+    return new_result(plan, normalization_kernels.log_softmax(np, self_, dim, half_to_float))
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -5665,16 +5651,14 @@ def embedding_default(
 ) -> Tensor:
     plan = rules.embedding(weight.array, indices.array)
     weight_, indices_ = plan.operands
-    return wrap(
-        plan.lay_out(embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse)),
-    )
+    return new_result(plan, embedding_kernels.embedding(np, weight_, indices_, padding_idx, scale_grad_by_freq, sparse))
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
 def embedding_renorm_default(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     plan = rules.embedding_renorm(self.array, indices.array)
     self_, indices_ = plan.operands
-    return wrap(plan.lay_out(embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type)))
+    return new_result(plan, embedding_kernels.embedding_renorm(np, self_, indices_, max_norm, norm_type))
 
 
 # native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
@@ -5683,7 +5667,7 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     plan1 = rules.dropout_mask(input.array)
     (input_,) = plan0.operands
     result0, result1 = dropout_kernels.native_dropout(np, input_, p, train)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -5702,7 +5686,7 @@ def native_layer_norm_default(
     plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
     result0, result1, result2 = normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
@@ -5734,7 +5718,7 @@ def native_group_norm_default(
         group,
         eps,
     )
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
@@ -5770,11 +5754,11 @@ def _native_batch_norm_legit_functional(
         eps,
     )
     return (
-        wrap(plan0.lay_out(result0)),
-        wrap(plan1.lay_out(result1)),
-        wrap(plan2.lay_out(result2)),
-        wrap(plan3.lay_out(result3)),
-        wrap(plan4.lay_out(result4)),
+        new_result(plan0, result0),
+        new_result(plan1, result1),
+        new_result(plan2, result2),
+        new_result(plan3, result3),
+        new_result(plan4, result4),
     )
 
 
@@ -5803,7 +5787,7 @@ def _native_batch_norm_legit_no_stats(
         momentum,
         eps,
     )
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # _native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
@@ -5848,42 +5832,42 @@ def _native_batch_norm_legit_no_stats_out(
 def silu_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating complex")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.silu(np, self_)))
+    return new_result(plan, activations_kernels.silu(np, self_))
 
 
 # mish(Tensor self) -> Tensor
 def mish_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.mish(np, self_)))
+    return new_result(plan, activations_kernels.mish(np, self_))
 
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.elu(np, self_, alpha, scale, input_scale)))
+    return new_result(plan, activations_kernels.elu(np, self_, alpha, scale, input_scale))
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
 def celu_default(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.celu(np, self_, alpha)))
+    return new_result(plan, activations_kernels.celu(np, self_, alpha))
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
 def leaky_relu_default(self: Tensor, negative_slope: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.leaky_relu(np, self_, negative_slope)))
+    return new_result(plan, activations_kernels.leaky_relu(np, self_, negative_slope))
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, weight.array, accepts="floating")
     self_, weight_ = plan.operands
-    return wrap(plan.lay_out(activations_kernels.leaky_relu(np, self_, weight_)))
+    return new_result(plan, activations_kernels.leaky_relu(np, self_, weight_))
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -5896,18 +5880,18 @@ def rrelu_with_noise_functional(
     training: bool,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array, accepts="floating")
+    plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     (self_,) = plan0.operands
     result0, result1 = activations_kernels.rrelu_with_slopes(np, self_, noise.array, lower, upper, training, generator)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.softplus(np, self_, beta, threshold)))
+    return new_result(plan, activations_kernels.softplus(np, self_, beta, threshold))
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
@@ -5916,7 +5900,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan1 = rules.like_contiguous(self.array)
     (self_,) = plan0.operands
     result0, result1 = activations_kernels.log_sigmoid(np, self_)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
@@ -5934,72 +5918,72 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
 def hardtanh_default(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.hardtanh(np, self_, min_val, max_val)))
+    return new_result(plan, activations_kernels.hardtanh(np, self_, min_val, max_val))
 
 
 # hardsigmoid(Tensor self) -> Tensor
 def hardsigmoid_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.hardsigmoid(np, self_)))
+    return new_result(plan, activations_kernels.hardsigmoid(np, self_))
 
 
 # hardswish(Tensor self) -> Tensor
 def hardswish_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.hardswish(np, self_)))
+    return new_result(plan, activations_kernels.hardswish(np, self_))
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def hardshrink_default(self: Tensor, lambd: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.hardshrink(np, self_, lambd)))
+    return new_result(plan, activations_kernels.hardshrink(np, self_, lambd))
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 def softshrink_default(self: Tensor, lambd: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.softshrink(np, self_, lambd)))
+    return new_result(plan, activations_kernels.softshrink(np, self_, lambd))
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 def threshold_default(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.threshold(np, self_, threshold, value)))
+    return new_result(plan, activations_kernels.threshold(np, self_, threshold, value))
 
 
 # glu(Tensor self, int dim=-1) -> Tensor
 def glu_default(self: Tensor, dim: int) -> Tensor:
     plan = rules.glu(self.array, dim)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(activations_kernels.glu(np, self_, dim)))
+    return new_result(plan, activations_kernels.glu(np, self_, dim))
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def mse_loss_default(self: Tensor, target_: Tensor, reduction: int) -> Tensor:
     plan = rules.loss(self.array, target_.array, reduction)
     self_, target__ = plan.operands
-    return wrap(plan.lay_out(losses_kernels.mse_loss(np, self_, target__, reduction)))
+    return new_result(plan, losses_kernels.mse_loss(np, self_, target__, reduction))
 
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target_: Tensor, reduction: int, beta: float) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
-    return wrap(plan.lay_out(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta)))
+    return new_result(plan, losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta))
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target_: Tensor, reduction: int, delta: float) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
-    return wrap(plan.lay_out(losses_kernels.huber_loss(np, self_, target__, reduction, delta)))
+    return new_result(plan, losses_kernels.huber_loss(np, self_, target__, reduction, delta))
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor
@@ -6007,7 +5991,7 @@ def binary_cross_entropy_default(self: Tensor, target_: Tensor, weight: Tensor |
     weight_ = None if weight is None else weight.array
     plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
     self_, target__, weight_ = plan.operands
-    return wrap(plan.lay_out(losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction)))
+    return new_result(plan, losses_kernels.binary_cross_entropy(np, self_, target__, weight_, reduction))
 
 
 # nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -6024,7 +6008,7 @@ def nll_loss_forward_default(
     plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
     result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
@@ -6064,7 +6048,7 @@ def nll_loss2d_forward_default(
     plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
     result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
@@ -6103,7 +6087,7 @@ def multi_margin_loss_default(
     weight_ = None if weight is None else weight.array
     plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
     self_, target__, weight_ = plan.operands
-    return wrap(plan.lay_out(losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction)))
+    return new_result(plan, losses_kernels.multi_margin_loss(np, self_, target__, p, margin, weight_, reduction))
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
@@ -6112,7 +6096,7 @@ def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduct
     plan1 = rules.multilabel_marks(self.array, target_.array)
     self_, target__ = plan0.operands
     result0, result1 = losses_kernels.multilabel_margin_loss(np, self_, target__, reduction)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!)
@@ -6161,20 +6145,19 @@ def convolution_default(
         groups,
     )
     input_, weight_, bias_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            convolution_kernels.convolution(
-                np,
-                input_,
-                weight_,
-                bias_,
-                stride,
-                padding,
-                dilation,
-                transposed,
-                output_padding,
-                groups,
-            ),
+    return new_result(
+        plan,
+        convolution_kernels.convolution(
+            np,
+            input_,
+            weight_,
+            bias_,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
         ),
     )
 
@@ -6189,7 +6172,7 @@ def im2col_default(
 ) -> Tensor:
     plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride)))
+    return new_result(plan, windows_kernels.im2col(np, self_, kernel_size, dilation, padding, stride))
 
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
@@ -6204,7 +6187,7 @@ def col2im_default(
 ) -> Tensor:
     plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride)))
+    return new_result(plan, windows_kernels.col2im(np, self_, output_size, kernel_size, dilation, padding, stride))
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -6242,7 +6225,7 @@ def max_pool2d_with_indices_default(
     )
     (self_,) = plan0.operands
     result0, result1 = pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
@@ -6324,7 +6307,7 @@ def max_pool3d_with_indices_default(
     )
     (self_,) = plan0.operands
     result0, result1 = pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3]
@@ -6395,18 +6378,17 @@ def avg_pool2d_default(
         divisor=divisor_override,
     )
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(
-            pooling_kernels.avg_pool2d(
-                np,
-                self_,
-                kernel_size,
-                stride,
-                padding,
-                ceil_mode,
-                count_include_pad,
-                divisor_override,
-            ),
+    return new_result(
+        plan,
+        pooling_kernels.avg_pool2d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
         ),
     )
 
@@ -6435,18 +6417,17 @@ def avg_pool3d_default(
         divisor=divisor_override,
     )
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(
-            pooling_kernels.avg_pool3d(
-                np,
-                self_,
-                kernel_size,
-                stride,
-                padding,
-                ceil_mode,
-                count_include_pad,
-                divisor_override,
-            ),
+    return new_result(
+        plan,
+        pooling_kernels.avg_pool3d(
+            np,
+            self_,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
         ),
     )
 
@@ -6455,14 +6436,14 @@ def avg_pool3d_default(
 def _adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
     plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(pooling_kernels.adaptive_avg_pool(np, self_, output_size)))
+    return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def _adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
     plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(pooling_kernels.adaptive_avg_pool(np, self_, output_size)))
+    return new_result(plan, pooling_kernels.adaptive_avg_pool(np, self_, output_size))
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)
@@ -6471,7 +6452,7 @@ def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
     (self_,) = plan0.operands
     result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
@@ -6499,7 +6480,7 @@ def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
     (self_,) = plan0.operands
     result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!),
@@ -6525,7 +6506,7 @@ def adaptive_max_pool3d_out(
 def upsample_nearest1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_nearest(np, self_, output_size, scales)))
+    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales))
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -6537,7 +6518,7 @@ def upsample_nearest2d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w)))
+    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_h, scales_w))
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -6551,14 +6532,14 @@ def upsample_nearest3d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w)))
+    return new_result(plan, upsampling_kernels.upsample_nearest(np, self_, output_size, scales_d, scales_h, scales_w))
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def _upsample_nearest_exact1d_default(self: Tensor, output_size: list[int], scales: float | None) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales)))
+    return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales))
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
@@ -6570,7 +6551,7 @@ def _upsample_nearest_exact2d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w)))
+    return new_result(plan, upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_h, scales_w))
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -6584,8 +6565,9 @@ def _upsample_nearest_exact3d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w)),
+    return new_result(
+        plan,
+        upsampling_kernels.upsample_nearest_exact(np, self_, output_size, scales_d, scales_h, scales_w),
     )
 
 
@@ -6598,7 +6580,7 @@ def upsample_linear1d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales)))
+    return new_result(plan, upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales))
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -6612,8 +6594,9 @@ def upsample_bilinear2d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size)
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w)),
+    return new_result(
+        plan,
+        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_h, scales_w),
     )
 
 
@@ -6629,10 +6612,9 @@ def upsample_trilinear3d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size)
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(
-            upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
-        ),
+    return new_result(
+        plan,
+        upsampling_kernels.upsample_linear(np, self_, output_size, align_corners, scales_d, scales_h, scales_w),
     )
 
 
@@ -6647,8 +6629,9 @@ def upsample_bicubic2d_default(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size)
     (self_,) = plan.operands
-    return wrap(
-        plan.lay_out(upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w)),
+    return new_result(
+        plan,
+        upsampling_kernels.upsample_cubic(np, self_, output_size, align_corners, scales_h, scales_w),
     )
 
 
@@ -6663,12 +6646,12 @@ def empty_memory_format(
     memory_format: MemoryFormat | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, memory_format=memory_format)
-    return wrap(plan.lay_out(factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format)))
+    return new_result(plan, factories_kernels.empty(np, size, dtype, layout, device, pin_memory, memory_format))
 
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: list[int],
     stride: list[int],
     dtype: DType | None,
@@ -6677,7 +6660,7 @@ def empty_strided(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device, stride=stride)
-    return wrap(plan.lay_out(factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.empty_strided(np, size, stride, dtype, layout, device, pin_memory))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -6690,7 +6673,7 @@ def zeros_default(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.zeros(np, size, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.zeros(np, size, dtype, layout, device, pin_memory))
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -6703,7 +6686,7 @@ def ones_default(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.ones(np, size, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.ones(np, size, dtype, layout, device, pin_memory))
 
 
 # full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -6717,7 +6700,7 @@ def full_default(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.full(size, fill_value, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.full(np, size, fill_value, dtype, layout, device, pin_memory))
 
 
 # arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None,
@@ -6732,7 +6715,7 @@ def arange_start_step(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.arange(start, end, step, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.arange(np, start, end, step, dtype, layout, device, pin_memory))
 
 
 # linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -6747,7 +6730,7 @@ def linspace_default(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.linspace(np, start, end, steps, dtype, layout, device, pin_memory))
 
 
 # eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -6761,7 +6744,7 @@ def eye_m(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.eye(n, m, dtype=dtype, device=device)
-    return wrap(plan.lay_out(factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory)))
+    return new_result(plan, factories_kernels.eye(np, n, m, dtype, layout, device, pin_memory))
 
 
 # logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout? layout=None,
@@ -6777,9 +6760,7 @@ def logspace_default(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.linspace(start, end, steps, dtype=dtype, device=device)
-    return wrap(
-        plan.lay_out(factories_kernels.logspace(np, start, end, steps, base, dtype, layout, device, pin_memory)),
-    )
+    return new_result(plan, factories_kernels.logspace(np, start, end, steps, base, dtype, layout, device, pin_memory))
 
 
 # hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
@@ -6795,19 +6776,18 @@ def hamming_window_periodic_alpha_beta(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.window("hamming_window", window_length, dtype=dtype, device=device)
-    return wrap(
-        plan.lay_out(
-            window_functions_kernels.hamming_window(
-                np,
-                window_length,
-                periodic,
-                alpha,
-                beta,
-                dtype,
-                layout,
-                device,
-                pin_memory,
-            ),
+    return new_result(
+        plan,
+        window_functions_kernels.hamming_window(
+            np,
+            window_length,
+            periodic,
+            alpha,
+            beta,
+            dtype,
+            layout,
+            device,
+            pin_memory,
         ),
     )
 
@@ -6823,10 +6803,9 @@ def bartlett_window_periodic(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.window("bartlett_window", window_length, dtype=dtype, device=device)
-    return wrap(
-        plan.lay_out(
-            window_functions_kernels.bartlett_window(np, window_length, periodic, dtype, layout, device, pin_memory),
-        ),
+    return new_result(
+        plan,
+        window_functions_kernels.bartlett_window(np, window_length, periodic, dtype, layout, device, pin_memory),
     )
 
 
@@ -6841,10 +6820,9 @@ def blackman_window_periodic(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.window("blackman_window", window_length, dtype=dtype, device=device)
-    return wrap(
-        plan.lay_out(
-            window_functions_kernels.blackman_window(np, window_length, periodic, dtype, layout, device, pin_memory),
-        ),
+    return new_result(
+        plan,
+        window_functions_kernels.blackman_window(np, window_length, periodic, dtype, layout, device, pin_memory),
     )
 
 
@@ -6860,55 +6838,45 @@ def kaiser_window_beta(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.window("kaiser_window", window_length, dtype=dtype, device=device)
-    return wrap(
-        plan.lay_out(
-            window_functions_kernels.kaiser_window(
-                np,
-                window_length,
-                periodic,
-                beta,
-                dtype,
-                layout,
-                device,
-                pin_memory,
-            ),
-        ),
+    return new_result(
+        plan,
+        window_functions_kernels.kaiser_window(np, window_length, periodic, beta, dtype, layout, device, pin_memory),
     )
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 def copy_default(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(copying_kernels.copy_from(np, self_, src.array, non_blocking)))
+    return new_result(plan, copying_kernels.copy_from(np, self_, src.array, non_blocking))
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor
 def fill_Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(copying_kernels.fill_with_number(np, self_, value)))
+    return new_result(plan, copying_kernels.fill_with_number(np, self_, value))
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
 def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(copying_kernels.fill_with_element(np, self_, value.array)))
+    return new_result(plan, copying_kernels.fill_with_element(np, self_, value.array))
 
 
 # zero(Tensor self) -> Tensor
 def zero_default(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, may_overlap=True)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(copying_kernels.fill_with_zero(np, self_)))
+    return new_result(plan, copying_kernels.fill_with_zero(np, self_))
 
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     plan = rules.like(self.array, memory_format=memory_format)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_))
+    return new_result(plan, self_)
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
@@ -6927,27 +6895,27 @@ def randperm_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty([n], dtype=dtype, device=device)
-    return wrap(plan.lay_out(random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory)))
+    plan = rules.permutation(n, dtype=dtype, device=device)
+    return new_result(plan, random_kernels.randperm(np, n, generator, dtype, layout, device, pin_memory))
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
 def uniform_default(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.uniform(np, self_, from_, to, generator)))
+    return new_result(plan, random_kernels.uniform(np, self_, from_, to, generator))
 
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.normal(np, self_, mean, std, generator)))
+    return new_result(plan, random_kernels.normal(np, self_, mean, std, generator))
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -6956,7 +6924,7 @@ def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.normal(self.array, std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -6965,70 +6933,70 @@ def normal_out(self: Tensor, mean: float, std: float, generator: Generator | Non
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
 def exponential_default(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.exponential(np, self_, lambd, generator)))
+    return new_result(plan, distributions_kernels.exponential(np, self_, lambd, generator))
 
 
 # geometric(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def geometric_default(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.geometric(np, self_, p, generator)))
+    return new_result(plan, distributions_kernels.geometric(np, self_, p, generator))
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
 def cauchy_default(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.cauchy(np, self_, median, sigma, generator)))
+    return new_result(plan, distributions_kernels.cauchy(np, self_, median, sigma, generator))
 
 
 # log_normal(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor
 def log_normal_default(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.log_normal(np, self_, mean, std, generator)))
+    return new_result(plan, distributions_kernels.log_normal(np, self_, mean, std, generator))
 
 
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
 def random_from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.random_between(np, self_, from_, to, generator)))
+    return new_result(plan, random_kernels.random_between(np, self_, from_, to, generator))
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.random_below(np, self_, to, generator)))
+    return new_result(plan, random_kernels.random_below(np, self_, to, generator))
 
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.random_of_dtype(np, self_, generator)))
+    return new_result(plan, random_kernels.random_of_dtype(np, self_, generator))
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.bernoulli(np, self_, generator)))
+    return new_result(plan, random_kernels.bernoulli(np, self_, generator))
 
 
 # bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.bernoulli_of(np, self_, p, generator)))
+    return new_result(plan, random_kernels.bernoulli_of(np, self_, p, generator))
 
 
 # bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
@@ -7037,7 +7005,7 @@ def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Ten
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.bernoulli(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p, generator, out=plan.out(target)), target)
@@ -7048,28 +7016,28 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(random_kernels.bernoulli_of(np, self_, p.array, generator)))
+    return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.poisson(np, self_, generator)))
+    return new_result(plan, distributions_kernels.poisson(np, self_, generator))
 
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.binomial(count.array, prob.array)
     count_, prob_ = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.binomial(np, count_, prob_, generator)))
+    return new_result(plan, distributions_kernels.binomial(np, count_, prob_, generator))
 
 
 # multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
 def multinomial_default(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
     plan = rules.multinomial(self.array, num_samples, replacement)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(distributions_kernels.multinomial(np, self_, num_samples, replacement, generator)))
+    return new_result(plan, distributions_kernels.multinomial(np, self_, num_samples, replacement, generator))
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7426,12 +7394,7 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -7440,12 +7403,7 @@ def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    plan = rules.pointwise(
-        self.array,
-        other,
-        kind="int_to_float" if rounding_mode is None else "default",
-        accepts="integer floating complex",
-    )
+    plan = rules.divided(self.array, other, rounding_mode)
     self_, other_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.divide_rounded(np, self_, other_, rounding_mode, out=plan.out(target)), target)
@@ -8088,7 +8046,13 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8097,7 +8061,13 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="integer floating complex")
+    plan = rules.pointwise_with(
+        self.array,
+        tensor1.array,
+        tensor2.array,
+        numbers=(value,),
+        accepts="integer floating complex",
+    )
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcmul(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8106,7 +8076,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
 def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -8115,7 +8085,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, tensor1.array, tensor2.array, accepts="floating complex")
+    plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     self_, tensor1_, tensor2_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.addcdiv(np, self_, tensor1_, tensor2_, value, out=plan.out(target)), target)
@@ -9237,7 +9207,7 @@ def relu__dense(self: Tensor) -> Tensor:
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
@@ -9246,7 +9216,7 @@ def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.gelu(self.array, approximate)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.gelu(np, self_, approximate, out=plan.out(target)), target)
@@ -10337,7 +10307,7 @@ def digamma_(self: Tensor) -> Tensor:
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+    plan = rules.polygamma(n, self.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(gamma_kernels.polygamma(np, n, self_, out=plan.out(target)), target)
@@ -10888,7 +10858,7 @@ def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.histc(self.array, bins)
+    plan = rules.histc(self.array, bins, min, max)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(bins_kernels.histc(np, self_, bins, min, max), target)
@@ -11222,7 +11192,7 @@ def slice_scatter_out(
     step: int,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.slice_scatter(np, self_, src_, dim, start, end, step), target)
@@ -11231,7 +11201,7 @@ def slice_scatter_out(
 
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.selection_overlaid(self.array, src.array, dim, index)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.select_scatter(np, self_, src_, dim, index), target)
@@ -11240,7 +11210,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    plan = rules.overlaid(self.array, src.array)
+    plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     self_, src_ = plan.operands
     target = plan.target(out)
     plan.store(rearranging_kernels.diagonal_scatter(np, self_, src_, offset, dim1, dim2), target)
@@ -11249,7 +11219,7 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
-    plan = rules.padded(self.array, pad)
+    plan = rules.padded(self.array, pad, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(padding_kernels.constant_pad(np, self_, pad, value), target)
@@ -11343,7 +11313,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
 def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, out: Tensor) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11353,7 +11323,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.put_at(self.array, indices=indices_, values=values.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.put_at(np, self_, indices_, values.array, accumulate, out=plan.out(target)), target)
@@ -11425,7 +11395,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11434,7 +11404,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array)
+    plan = rules.scattered(self.array, dim, index.array, value=value)
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter(np, self_, dim, index_, value, out=plan.out(target)), target)
@@ -11462,7 +11432,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
 #     Tensor(a!)
 def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str, out: Tensor) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11471,7 +11441,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    plan = rules.scattered(self.array, dim, index.array, reduce=reduce, choices="add multiply")
+    plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     self_, index_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.scatter_reduced(np, self_, dim, index_, value, reduce, out=plan.out(target)), target)
@@ -11532,7 +11502,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.target(out)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11541,7 +11511,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-    plan = rules.index_written("index_add", self.array, dim, index.array, source.array)
+    plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     self_, index_, source_ = plan.operands
     target = plan.inplace(self)
     plan.store(scattering_kernels.index_add(np, self_, dim, index_, source_, alpha, out=plan.out(target)), target)
@@ -11672,7 +11642,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11681,7 +11651,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value, out=plan.out(target)), target)
@@ -11690,7 +11660,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.target(out)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -11699,7 +11669,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    plan = rules.masked(self.array, mask.array)
+    plan = rules.masked(self.array, mask.array, value=value.array)
     self_, mask_ = plan.operands
     target = plan.inplace(self)
     plan.store(indexing_kernels.fill_where(np, self_, mask_, value.array, out=plan.out(target)), target)
@@ -11946,7 +11916,7 @@ def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
@@ -11955,7 +11925,7 @@ def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.celu(self.array, alpha)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.celu(np, self_, alpha), target)
@@ -11991,7 +11961,7 @@ def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
@@ -12000,7 +11970,7 @@ def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tenso
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.hardtanh(self.array, min_val, max_val)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.hardtanh(np, self_, min_val, max_val, out=plan.out(target)), target)
@@ -12054,7 +12024,7 @@ def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.softshrink(self.array, lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softshrink(np, self_, lambd, out=plan.out(target)), target)
@@ -12063,7 +12033,7 @@ def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
@@ -12072,7 +12042,7 @@ def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tens
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
+    plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.threshold(np, self_, threshold, value), target)
@@ -12099,7 +12069,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
-    plan = rules.loss(self.array, target_.array, reduction)
+    plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.smooth_l1_loss(np, self_, target__, reduction, beta), target)
@@ -12108,7 +12078,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, out: Tensor) -> Tensor:
-    plan = rules.loss_like_self(self.array, target_.array, reduction)
+    plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     self_, target__ = plan.operands
     target = plan.target(out)
     plan.store(losses_kernels.huber_loss(np, self_, target__, reduction, delta), target)
@@ -12491,7 +12461,7 @@ def upsample_bicubic2d_out(
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
 def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12500,7 +12470,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.copied(self.array, src=src.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.copy_from(np, self_, src.array, non_blocking, out=plan.out(target)), target)
@@ -12509,7 +12479,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12518,7 +12488,7 @@ def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
-    plan = rules.overwritten(self.array, may_overlap=True)
+    plan = rules.filled(self.array, value=value)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_number(np, self_, value, out=plan.out(target)), target)
@@ -12527,7 +12497,7 @@ def fill__Scalar(self: Tensor, value: Any) -> Tensor:
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
@@ -12536,7 +12506,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array)
+    plan = rules.filled(self.array, value=value.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(copying_kernels.fill_with_element(np, self_, value.array, out=plan.out(target)), target)
@@ -12572,7 +12542,7 @@ def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12581,7 +12551,7 @@ def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | No
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating complex")
+    plan = rules.uniform(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.uniform(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12590,7 +12560,7 @@ def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None)
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
@@ -12599,7 +12569,7 @@ def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.exponential(np, self_, lambd, generator, out=plan.out(target)), target)
@@ -12608,7 +12578,7 @@ def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Ten
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
@@ -12617,7 +12587,7 @@ def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tens
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="integer floating")
+    plan = rules.geometric(self.array, p)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.geometric(np, self_, p, generator, out=plan.out(target)), target)
@@ -12626,7 +12596,7 @@ def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -12635,7 +12605,7 @@ def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator |
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.cauchy(np, self_, median, sigma, generator, out=plan.out(target)), target)
@@ -12644,7 +12614,7 @@ def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | No
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -12653,7 +12623,7 @@ def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator |
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="floating")
+    plan = rules.positive(self.array, "log_normal_", "std", std)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(distributions_kernels.log_normal(np, self_, mean, std, generator, out=plan.out(target)), target)
@@ -12662,7 +12632,7 @@ def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | No
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12671,7 +12641,7 @@ def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generat
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, from_, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_between(np, self_, from_, to, generator, out=plan.out(target)), target)
@@ -12680,7 +12650,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)
@@ -12689,7 +12659,7 @@ def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tenso
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.integers(self.array, 0, to)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.random_below(np, self_, to, generator, out=plan.out(target)), target)

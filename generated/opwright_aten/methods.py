@@ -293,9 +293,9 @@ def __matmul__(self: Tensor, other: Any) -> Any:
             keys = self.keys | other.keys
             if modes is not None:
                 keys = (keys | modes.include) & modes.mask
-            kernel = ops._matmul.table[keys]
+            kernel = ops._matmul_default.table[keys]
         except (AttributeError, KeyError):
-            return ops._matmul.call(self, other)
+            return ops._matmul_default.call(self, other)
         return kernel(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented

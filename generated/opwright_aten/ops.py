@@ -507,6 +507,11 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
+    "new_empty",
+    "new_empty_strided",
+    "new_full",
+    "new_ones",
+    "new_zeros",
     "nextafter",
     "nextafter_",
     "nll_loss",
@@ -1177,7 +1182,7 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1211,7 +1216,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:98",
+    where="pointwise.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1241,7 +1246,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:102",
+    where="pointwise.yaml:100",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1272,7 +1277,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:106",
+    where="pointwise.yaml:104",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1302,7 +1307,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1334,7 +1339,7 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1364,7 +1369,7 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1396,7 +1401,7 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1428,7 +1433,7 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:139",
+    where="pointwise.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1458,7 +1463,7 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:143",
+    where="pointwise.yaml:141",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1489,7 +1494,7 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:147",
+    where="pointwise.yaml:145",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1519,7 +1524,7 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:153",
+    where="pointwise.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1551,7 +1556,7 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:157",
+    where="pointwise.yaml:155",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1584,7 +1589,7 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:161",
+    where="pointwise.yaml:159",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1616,7 +1621,7 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1648,7 +1653,7 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1678,7 +1683,7 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1708,7 +1713,7 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1738,7 +1743,7 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1772,7 +1777,7 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1811,7 +1816,7 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1841,7 +1846,7 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1873,7 +1878,7 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1903,7 +1908,7 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1933,7 +1938,7 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1963,7 +1968,7 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1993,7 +1998,7 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2025,7 +2030,7 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2055,7 +2060,7 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2085,7 +2090,7 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2115,7 +2120,7 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2145,7 +2150,7 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2175,7 +2180,7 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2205,7 +2210,7 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2237,7 +2242,7 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2267,7 +2272,7 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2299,7 +2304,7 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2329,7 +2334,7 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2361,7 +2366,7 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2392,7 +2397,7 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2425,7 +2430,7 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2457,7 +2462,7 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2487,7 +2492,7 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:362",
+    where="pointwise.yaml:360",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2518,7 +2523,7 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:365",
+    where="pointwise.yaml:363",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2548,7 +2553,7 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="pointwise.yaml:367",
+    where="pointwise.yaml:365",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2578,7 +2583,7 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:370",
+    where="pointwise.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2611,7 +2616,7 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:373",
+    where="pointwise.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2643,7 +2648,7 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="pointwise.yaml:375",
+    where="pointwise.yaml:373",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -2675,7 +2680,7 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="pointwise.yaml:378",
+    where="pointwise.yaml:376",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2708,7 +2713,7 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:380",
+    where="pointwise.yaml:378",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -2740,7 +2745,7 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2770,7 +2775,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:389",
+    where="pointwise.yaml:387",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2802,7 +2807,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:394",
+    where="pointwise.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2834,7 +2839,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="pointwise.yaml:400",
+    where="pointwise.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2868,7 +2873,7 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2898,7 +2903,7 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2928,7 +2933,7 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2958,7 +2963,7 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2988,7 +2993,7 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3018,7 +3023,7 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3048,7 +3053,7 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3078,7 +3083,7 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3108,7 +3113,7 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3138,7 +3143,7 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3168,7 +3173,7 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3198,7 +3203,7 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3228,7 +3233,7 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3258,7 +3263,7 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3288,7 +3293,7 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3318,7 +3323,7 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3348,7 +3353,7 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3378,7 +3383,7 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3408,7 +3413,7 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3439,7 +3444,7 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3471,7 +3476,7 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3501,7 +3506,7 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3531,7 +3536,7 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3561,7 +3566,7 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3591,7 +3596,7 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3621,7 +3626,7 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3651,7 +3656,7 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3681,7 +3686,7 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3711,7 +3716,7 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3741,7 +3746,7 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3771,7 +3776,7 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3801,7 +3806,7 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3831,7 +3836,7 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3861,7 +3866,7 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3891,7 +3896,7 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3921,7 +3926,7 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3951,7 +3956,7 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3981,7 +3986,7 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4022,7 +4027,7 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4052,7 +4057,7 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4082,7 +4087,7 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4112,7 +4117,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:694",
+    where="pointwise.yaml:692",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4142,7 +4147,7 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4172,7 +4177,7 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:707",
+    where="pointwise.yaml:705",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4202,7 +4207,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:710",
+    where="pointwise.yaml:708",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4232,7 +4237,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:713",
+    where="pointwise.yaml:711",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4262,7 +4267,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:719",
+    where="pointwise.yaml:717",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4293,7 +4298,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:725",
+    where="pointwise.yaml:723",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4323,7 +4328,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:730",
+    where="pointwise.yaml:728",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4353,7 +4358,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:733",
+    where="pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4383,7 +4388,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:736",
+    where="pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4413,7 +4418,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="pointwise.yaml:739",
+    where="pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4443,7 +4448,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4473,7 +4478,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4503,7 +4508,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4534,7 +4539,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4566,7 +4571,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:767",
+    where="pointwise.yaml:765",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4596,7 +4601,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:772",
+    where="pointwise.yaml:770",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4627,7 +4632,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:777",
+    where="pointwise.yaml:775",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4657,7 +4662,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4687,7 +4692,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4717,7 +4722,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4747,7 +4752,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="pointwise.yaml:803",
+    where="pointwise.yaml:801",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4777,7 +4782,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4807,7 +4812,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4839,7 +4844,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4871,7 +4876,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4901,7 +4906,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4933,7 +4938,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4965,7 +4970,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4995,7 +5000,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5027,7 +5032,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5059,7 +5064,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5089,7 +5094,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5121,7 +5126,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5153,7 +5158,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5183,7 +5188,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5215,7 +5220,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5247,7 +5252,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5277,7 +5282,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5309,7 +5314,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5339,7 +5344,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5371,7 +5376,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5401,7 +5406,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5431,7 +5436,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5461,7 +5466,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5491,7 +5496,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5523,7 +5528,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5553,7 +5558,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5585,7 +5590,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5615,7 +5620,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5647,7 +5652,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5677,7 +5682,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5709,7 +5714,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5739,7 +5744,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5771,7 +5776,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5801,7 +5806,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5834,7 +5839,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5875,7 +5880,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5918,7 +5923,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5966,7 +5971,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1064",
+    where="pointwise.yaml:1062",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6008,7 +6013,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="pointwise.yaml:1067",
+    where="pointwise.yaml:1065",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6044,7 +6049,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1073",
+    where="pointwise.yaml:1071",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6504,7 +6509,7 @@ _mvlgamma_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:90",
+    where="special.yaml:88",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6536,7 +6541,7 @@ _special_zeta_default = declare(
     "aten::special_zeta",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:92",
+    where="special.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6566,7 +6571,7 @@ _special_zeta_self_scalar = declare(
     "aten::special_zeta.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:98",
+    where="special.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6598,7 +6603,7 @@ _special_zeta_other_scalar = declare(
     "aten::special_zeta.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:104",
+    where="special.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6630,7 +6635,7 @@ _i0_default = declare(
     "aten::i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6660,7 +6665,7 @@ _special_i0e_default = declare(
     "aten::special_i0e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:119",
+    where="special.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6690,7 +6695,7 @@ _special_i1_default = declare(
     "aten::special_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:125",
+    where="special.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6720,7 +6725,7 @@ _special_i1e_default = declare(
     "aten::special_i1e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:131",
+    where="special.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6750,7 +6755,7 @@ _special_modified_bessel_i0_default = declare(
     "aten::special_modified_bessel_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:137",
+    where="special.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6780,7 +6785,7 @@ _special_modified_bessel_i1_default = declare(
     "aten::special_modified_bessel_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:143",
+    where="special.yaml:141",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6810,7 +6815,7 @@ _logit_default = declare(
     "aten::logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6842,7 +6847,7 @@ _sinc_default = declare(
     "aten::sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6872,7 +6877,7 @@ _special_entr_default = declare(
     "aten::special_entr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:165",
+    where="special.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6902,7 +6907,7 @@ _xlogy_Tensor = declare(
     "aten::xlogy.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:171",
+    where="special.yaml:169",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6932,7 +6937,7 @@ _xlogy__Tensor = declare(
     "aten::xlogy_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:175",
+    where="special.yaml:173",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -6963,7 +6968,7 @@ _xlogy_OutTensor = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:179",
+    where="special.yaml:177",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6993,7 +6998,7 @@ _xlogy_Scalar_Self = declare(
     "aten::xlogy.Scalar_Self",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:185",
+    where="special.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7026,7 +7031,7 @@ _xlogy_OutScalar_Self = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:188",
+    where="special.yaml:186",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7058,7 +7063,7 @@ _xlogy_Scalar_Other = declare(
     "aten::xlogy.Scalar_Other",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:194",
+    where="special.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7090,7 +7095,7 @@ _xlogy__Scalar_Other = declare(
     "aten::xlogy_.Scalar_Other",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:198",
+    where="special.yaml:196",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -7123,7 +7128,7 @@ _xlogy_OutScalar_Other = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:202",
+    where="special.yaml:200",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7155,7 +7160,7 @@ _special_xlog1py_default = declare(
     "aten::special_xlog1py",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:208",
+    where="special.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7185,7 +7190,7 @@ _special_xlog1py_self_scalar = declare(
     "aten::special_xlog1py.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:214",
+    where="special.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7217,7 +7222,7 @@ _special_xlog1py_other_scalar = declare(
     "aten::special_xlog1py.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:220",
+    where="special.yaml:218",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7249,7 +7254,7 @@ _special_erf_default = declare(
     "aten::special_erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:228",
+    where="special.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7280,7 +7285,7 @@ _special_erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:232",
+    where="special.yaml:230",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7310,7 +7315,7 @@ _special_erfc_default = declare(
     "aten::special_erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:236",
+    where="special.yaml:234",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7341,7 +7346,7 @@ _special_erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:240",
+    where="special.yaml:238",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7371,7 +7376,7 @@ _special_erfinv_default = declare(
     "aten::special_erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:244",
+    where="special.yaml:242",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7402,7 +7407,7 @@ _special_erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:248",
+    where="special.yaml:246",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7432,7 +7437,7 @@ _special_gammaln_default = declare(
     "aten::special_gammaln",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:252",
+    where="special.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7463,7 +7468,7 @@ _special_gammaln_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:256",
+    where="special.yaml:254",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7493,7 +7498,7 @@ _special_digamma_default = declare(
     "aten::special_digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:260",
+    where="special.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7524,7 +7529,7 @@ _special_digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:264",
+    where="special.yaml:262",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7554,7 +7559,7 @@ _special_psi_default = declare(
     "aten::special_psi",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:268",
+    where="special.yaml:266",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7585,7 +7590,7 @@ _special_psi_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:272",
+    where="special.yaml:270",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7615,7 +7620,7 @@ _special_polygamma_default = declare(
     "aten::special_polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="special.yaml:276",
+    where="special.yaml:274",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7648,7 +7653,7 @@ _special_polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:280",
+    where="special.yaml:278",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7680,7 +7685,7 @@ _special_multigammaln_default = declare(
     "aten::special_multigammaln",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="special.yaml:284",
+    where="special.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7713,7 +7718,7 @@ _special_multigammaln_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:288",
+    where="special.yaml:286",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7745,7 +7750,7 @@ _special_i0_default = declare(
     "aten::special_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:292",
+    where="special.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7776,7 +7781,7 @@ _special_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:296",
+    where="special.yaml:294",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7806,7 +7811,7 @@ _special_logit_default = declare(
     "aten::special_logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:300",
+    where="special.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7839,7 +7844,7 @@ _special_logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:304",
+    where="special.yaml:302",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7871,7 +7876,7 @@ _special_sinc_default = declare(
     "aten::special_sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:308",
+    where="special.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7902,7 +7907,7 @@ _special_sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:312",
+    where="special.yaml:310",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7932,7 +7937,7 @@ _special_expit_default = declare(
     "aten::special_expit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:316",
+    where="special.yaml:314",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7963,7 +7968,7 @@ _special_expit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:320",
+    where="special.yaml:318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7993,7 +7998,7 @@ _special_exp2_default = declare(
     "aten::special_exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:324",
+    where="special.yaml:322",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8024,7 +8029,7 @@ _special_exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:328",
+    where="special.yaml:326",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8054,7 +8059,7 @@ _special_expm1_default = declare(
     "aten::special_expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:332",
+    where="special.yaml:330",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8085,7 +8090,7 @@ _special_expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:336",
+    where="special.yaml:334",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8115,7 +8120,7 @@ _special_log1p_default = declare(
     "aten::special_log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="special.yaml:340",
+    where="special.yaml:338",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8146,7 +8151,7 @@ _special_log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:344",
+    where="special.yaml:342",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8176,7 +8181,7 @@ _special_xlogy_default = declare(
     "aten::special_xlogy",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="special.yaml:348",
+    where="special.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8207,7 +8212,7 @@ _special_xlogy_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:352",
+    where="special.yaml:350",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8237,7 +8242,7 @@ _special_xlogy_self_scalar = declare(
     "aten::special_xlogy.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="special.yaml:356",
+    where="special.yaml:354",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8270,7 +8275,7 @@ _special_xlogy_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:360",
+    where="special.yaml:358",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8302,7 +8307,7 @@ _special_xlogy_other_scalar = declare(
     "aten::special_xlogy.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="special.yaml:364",
+    where="special.yaml:362",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8335,7 +8340,7 @@ _special_xlogy_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:368",
+    where="special.yaml:366",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8368,7 +8373,7 @@ _special_round_default = declare(
     "(Tensor self, *, int decimals=0) -> Tensor",
     (("self", "Tensor"), ("decimals", "int", 0)),
     kwarg_only=1,
-    where="special.yaml:372",
+    where="special.yaml:370",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8401,7 +8406,7 @@ _special_round_out = declare(
     "(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int", 0), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:376",
+    where="special.yaml:374",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8433,7 +8438,7 @@ _special_softmax = declare(
     "aten::special_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="special.yaml:380",
+    where="special.yaml:378",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8468,7 +8473,7 @@ _special_log_softmax = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="special.yaml:384",
+    where="special.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11795,7 +11800,7 @@ def sum_dim_IntList(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_dim_IntList.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
     if dtype is not None:
@@ -11974,7 +11979,7 @@ def mean_dim(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
     if dtype is not None:
@@ -12010,7 +12015,7 @@ _amax_default = declare(
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amax_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -12044,7 +12049,7 @@ _amin_default = declare(
 # amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 def amin_default(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -12872,7 +12877,7 @@ _var_dim = declare(
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12916,7 +12921,7 @@ def var_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -12959,7 +12964,7 @@ def var_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13027,7 +13032,7 @@ _std_dim = declare(
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: Sequence[int] | int | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13071,7 +13076,7 @@ def std_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_out.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_out.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -13114,7 +13119,7 @@ def std_correction(
     keepdim: bool = False,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -13157,7 +13162,7 @@ def nansum_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -13200,7 +13205,7 @@ def nanmean_default(
     dtype: DTypeLike | None = None,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -13251,7 +13256,7 @@ def nanmean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
     if dtype is not None:
@@ -13353,7 +13358,7 @@ _logsumexp_default = declare(
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13387,7 +13392,7 @@ _special_logsumexp_default = declare(
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -13422,7 +13427,7 @@ _special_logsumexp_out = declare(
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _special_logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -13570,7 +13575,7 @@ def linalg_vector_norm_default(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -13674,7 +13679,7 @@ def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int] | int,
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim.convert(3, keepdim)
     modes = active_modes()
@@ -13718,7 +13723,7 @@ def norm_ScalarOpt_dim_dtype(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dim_dtype.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_ScalarOpt_dim_dtype.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
     dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
@@ -13771,7 +13776,7 @@ def norm_dtype_out(
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_dtype_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_dtype_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
     dtype = _norm_dtype_out.convert(4, dtype)
@@ -13806,7 +13811,7 @@ _frobenius_norm_dim = declare(
 # frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def frobenius_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -13841,7 +13846,7 @@ _frobenius_norm_out = declare(
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _frobenius_norm_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_out.convert(2, keepdim)
     modes = active_modes()
@@ -13977,7 +13982,7 @@ def var_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _var_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14020,7 +14025,7 @@ def var_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -14093,7 +14098,7 @@ def std_mean_dim(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_dim.convert(1, dim)
     if type(unbiased) is not bool:
         unbiased = _std_mean_dim.convert(2, unbiased)
     if type(keepdim) is not bool:
@@ -14136,7 +14141,7 @@ def std_mean_correction(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction.convert(2, correction)
     if type(keepdim) is not bool:
@@ -15104,7 +15109,7 @@ _msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:37",
+    where="sorting.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15130,37 +15135,6 @@ def msort_default(self: Tensor) -> Tensor:
 
 _msort_default.stub = msort_default
 
-_msort_out = declare(
-    "aten::msort.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="sorting.yaml:42",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _msort_out.table[ARRAYS]
-        except KeyError:
-            return _msort_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _msort_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _msort_out.call(self, out)
-    return kernel(self, out)
-
-
-_msort_out.stub = msort_out
-
 
 class topk_default_result(NamedTuple):
     values: Tensor
@@ -15173,7 +15147,7 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="sorting.yaml:44",
+    where="sorting.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15230,7 +15204,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:48",
+    where="sorting.yaml:50",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15287,7 +15261,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:54",
+    where="sorting.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15341,7 +15315,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:58",
+    where="sorting.yaml:60",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15387,7 +15361,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:64",
+    where="sorting.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15425,7 +15399,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:71",
+    where="sorting.yaml:73",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15470,7 +15444,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:75",
+    where="sorting.yaml:77",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15513,7 +15487,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="sorting.yaml:83",
+    where="sorting.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15551,7 +15525,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="sorting.yaml:90",
+    where="sorting.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15596,7 +15570,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:94",
+    where="sorting.yaml:96",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15647,7 +15621,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="sorting.yaml:102",
+    where="sorting.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15692,7 +15666,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:106",
+    where="sorting.yaml:108",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15742,7 +15716,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:114",
+    where="sorting.yaml:116",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15794,7 +15768,7 @@ _quantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:117",
+    where="sorting.yaml:119",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15846,7 +15820,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:119",
+    where="sorting.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15887,62 +15861,6 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
-_quantile_scalar_out = declare(
-    "aten::quantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:124",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _quantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_quantile_scalar_out.stub = quantile_scalar_out
-
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -15954,7 +15872,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:128",
+    where="sorting.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16006,7 +15924,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:131",
+    where="sorting.yaml:130",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16058,7 +15976,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:133",
+    where="sorting.yaml:132",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16099,139 +16017,83 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
-_nanquantile_scalar_out = declare(
-    "aten::nanquantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:138",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _nanquantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_nanquantile_scalar_out.stub = nanquantile_scalar_out
-
-__unique = declare(
+__unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:142",
+    where="sorting.yaml:138",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-def _unique(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+def _unique_default(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique.convert(1, sorted)
+        sorted = __unique_default.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique.convert(2, return_inverse)
+        return_inverse = __unique_default.convert(2, return_inverse)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique.table[ARRAYS]
+            kernel = __unique_default.table[ARRAYS]
         except KeyError:
-            return __unique.call(self, sorted, return_inverse)
+            return __unique_default.call(self, sorted, return_inverse)
         return kernel(self, sorted, return_inverse)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique.table[keys]
+        kernel = __unique_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique.call(self, sorted, return_inverse)
+        return __unique_default.call(self, sorted, return_inverse)
     return kernel(self, sorted, return_inverse)
 
 
-__unique.stub = _unique
+__unique_default.stub = _unique_default
 
-__unique2 = declare(
+__unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:148",
+    where="sorting.yaml:145",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-def _unique2(
+def _unique2_default(
     self: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(sorted) is not bool:
-        sorted = __unique2.convert(1, sorted)
+        sorted = __unique2_default.convert(1, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = __unique2.convert(2, return_inverse)
+        return_inverse = __unique2_default.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = __unique2.convert(3, return_counts)
+        return_counts = __unique2_default.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __unique2.table[ARRAYS]
+            kernel = __unique2_default.table[ARRAYS]
         except KeyError:
-            return __unique2.call(self, sorted, return_inverse, return_counts)
+            return __unique2_default.call(self, sorted, return_inverse, return_counts)
         return kernel(self, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __unique2.table[keys]
+        kernel = __unique2_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __unique2.call(self, sorted, return_inverse, return_counts)
+        return __unique2_default.call(self, sorted, return_inverse, return_counts)
     return kernel(self, sorted, return_inverse, return_counts)
 
 
-__unique2.stub = _unique2
+__unique2_default.stub = _unique2_default
 
-_unique_dim = declare(
+_unique_dim_default = declare(
     "aten::unique_dim",
     "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
@@ -16242,14 +16104,14 @@ _unique_dim = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:154",
+    where="sorting.yaml:152",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-def unique_dim(
+def unique_dim_default(
     self: Tensor,
     dim: int,
     sorted: bool = True,
@@ -16257,75 +16119,75 @@ def unique_dim(
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim.convert(1, dim)
+        dim = _unique_dim_default.convert(1, dim)
     if type(sorted) is not bool:
-        sorted = _unique_dim.convert(2, sorted)
+        sorted = _unique_dim_default.convert(2, sorted)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim.convert(3, return_inverse)
+        return_inverse = _unique_dim_default.convert(3, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim.convert(4, return_counts)
+        return_counts = _unique_dim_default.convert(4, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim.table[ARRAYS]
+            kernel = _unique_dim_default.table[ARRAYS]
         except KeyError:
-            return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
+            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
         return kernel(self, dim, sorted, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim.table[keys]
+        kernel = _unique_dim_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim.call(self, dim, sorted, return_inverse, return_counts)
+        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
     return kernel(self, dim, sorted, return_inverse, return_counts)
 
 
-_unique_dim.stub = unique_dim
+_unique_dim_default.stub = unique_dim_default
 
-_unique_consecutive = declare(
+_unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:160",
+    where="sorting.yaml:159",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-def unique_consecutive(
+def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(return_inverse) is not bool:
-        return_inverse = _unique_consecutive.convert(1, return_inverse)
+        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_consecutive.convert(2, return_counts)
+        return_counts = _unique_consecutive_default.convert(2, return_counts)
     if dim is not None and type(dim) is not int:
-        dim = _unique_consecutive.convert(3, dim)
+        dim = _unique_consecutive_default.convert(3, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_consecutive.table[ARRAYS]
+            kernel = _unique_consecutive_default.table[ARRAYS]
         except KeyError:
-            return _unique_consecutive.call(self, return_inverse, return_counts, dim)
+            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
         return kernel(self, return_inverse, return_counts, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_consecutive.table[keys]
+        kernel = _unique_consecutive_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_consecutive.call(self, return_inverse, return_counts, dim)
+        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
     return kernel(self, return_inverse, return_counts, dim)
 
 
-_unique_consecutive.stub = unique_consecutive
+_unique_consecutive_default.stub = unique_consecutive_default
 
-_unique_dim_consecutive = declare(
+_unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
@@ -16336,36 +16198,36 @@ _unique_dim_consecutive = declare(
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(dim) is not int:
-        dim = _unique_dim_consecutive.convert(1, dim)
+        dim = _unique_dim_consecutive_default.convert(1, dim)
     if type(return_inverse) is not bool:
-        return_inverse = _unique_dim_consecutive.convert(2, return_inverse)
+        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
     if type(return_counts) is not bool:
-        return_counts = _unique_dim_consecutive.convert(3, return_counts)
+        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unique_dim_consecutive.table[ARRAYS]
+            kernel = _unique_dim_consecutive_default.table[ARRAYS]
         except KeyError:
-            return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
+            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
         return kernel(self, dim, return_inverse, return_counts)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unique_dim_consecutive.table[keys]
+        kernel = _unique_dim_consecutive_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unique_dim_consecutive.call(self, dim, return_inverse, return_counts)
+        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
     return kernel(self, dim, return_inverse, return_counts)
 
 
-_unique_dim_consecutive.stub = unique_dim_consecutive
+_unique_dim_consecutive_default.stub = unique_dim_consecutive_default
 
 _searchsorted_Tensor = declare(
     "aten::searchsorted.Tensor",
@@ -16380,7 +16242,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:172",
+    where="sorting.yaml:173",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16441,7 +16303,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:178",
+    where="sorting.yaml:179",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16491,7 +16353,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:184",
+    where="sorting.yaml:185",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16526,7 +16388,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:190",
+    where="sorting.yaml:191",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16558,25 +16420,25 @@ def bucketize_Scalar(self: Scalar, boundaries: Tensor, *, out_int32: bool = Fals
 
 _bucketize_Scalar.stub = bucketize_Scalar
 
-_bincount = declare(
+_bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:196",
+    where="sorting.yaml:197",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
-def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+def bincount_default(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if type(minlength) is not int:
-        minlength = _bincount.convert(2, minlength)
+        minlength = _bincount_default.convert(2, minlength)
     modes = active_modes()
     if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
         try:
-            kernel = _bincount.table[ARRAYS]
+            kernel = _bincount_default.table[ARRAYS]
         except KeyError:
-            return _bincount.call(self, weights, minlength)
+            return _bincount_default.call(self, weights, minlength)
         return kernel(self, weights, minlength)
     try:
         keys = self.keys
@@ -16584,19 +16446,19 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
             keys |= weights.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _bincount.table[keys]
+        kernel = _bincount_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _bincount.call(self, weights, minlength)
+        return _bincount_default.call(self, weights, minlength)
     return kernel(self, weights, minlength)
 
 
-_bincount.stub = bincount
+_bincount_default.stub = bincount_default
 
 _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:202",
+    where="sorting.yaml:204",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16641,7 +16503,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:209",
+    where="sorting.yaml:211",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16705,7 +16567,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:213",
+    where="sorting.yaml:215",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16772,7 +16634,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:219",
+    where="sorting.yaml:221",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16837,7 +16699,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:223",
+    where="sorting.yaml:225",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17038,7 +16900,7 @@ def vdot_default(self: Tensor, other: Tensor) -> Tensor:
 
 _vdot_default.stub = vdot_default
 
-_matmul = declare(
+_matmul_default = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
@@ -17048,219 +16910,387 @@ _matmul = declare(
 
 
 # matmul(Tensor self, Tensor other) -> Tensor
-def matmul(self: Tensor, other: Tensor) -> Tensor:
+def matmul_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _matmul.table[ARRAYS]
+            kernel = _matmul_default.table[ARRAYS]
         except KeyError:
-            return _matmul.call(self, other)
+            return _matmul_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matmul.table[keys]
+        kernel = _matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matmul.call(self, other)
+        return _matmul_default.call(self, other)
     return kernel(self, other)
 
 
-_matmul.stub = matmul
+_matmul_default.stub = matmul_default
 
-_linalg_matmul = declare(
+_matmul_out = declare(
+    "aten::matmul.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:45",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _matmul_out.table[ARRAYS]
+        except KeyError:
+            return _matmul_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_matmul_out.stub = matmul_out
+
+_linalg_matmul_default = declare(
     "aten::linalg_matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:45",
+    where="linear_algebra.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_matmul.table[ARRAYS]
+            kernel = _linalg_matmul_default.table[ARRAYS]
         except KeyError:
-            return _linalg_matmul.call(self, other)
+            return _linalg_matmul_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matmul.table[keys]
+        kernel = _linalg_matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matmul.call(self, other)
+        return _linalg_matmul_default.call(self, other)
     return kernel(self, other)
 
 
-_linalg_matmul.stub = linalg_matmul
+_linalg_matmul_default.stub = linalg_matmul_default
 
-_linalg_vecdot = declare(
+_linalg_vecdot_default = declare(
     "aten::linalg_vecdot",
     "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:50",
+    where="linear_algebra.yaml:53",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+def linalg_vecdot_default(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     if type(dim) is not int:
-        dim = _linalg_vecdot.convert(2, dim)
+        dim = _linalg_vecdot_default.convert(2, dim)
     modes = active_modes()
     if type(x) is ndarray and type(y) is ndarray and modes is None:
         try:
-            kernel = _linalg_vecdot.table[ARRAYS]
+            kernel = _linalg_vecdot_default.table[ARRAYS]
         except KeyError:
-            return _linalg_vecdot.call(x, y, dim)
+            return _linalg_vecdot_default.call(x, y, dim)
         return kernel(x, y, dim)
     try:
         keys = x.keys | y.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_vecdot.table[keys]
+        kernel = _linalg_vecdot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_vecdot.call(x, y, dim)
+        return _linalg_vecdot_default.call(x, y, dim)
     return kernel(x, y, dim)
 
 
-_linalg_vecdot.stub = linalg_vecdot
+_linalg_vecdot_default.stub = linalg_vecdot_default
 
-_outer = declare(
+_linalg_vecdot_out = declare(
+    "aten::linalg_vecdot.out",
+    "(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
+    (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:57",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
+def linalg_vecdot_out(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _linalg_vecdot_out.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot_out.call(x, y, dim, out)
+        return kernel(x, y, dim, out)
+    try:
+        keys = x.keys | y.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot_out.call(x, y, dim, out)
+    return kernel(x, y, dim, out)
+
+
+_linalg_vecdot_out.stub = linalg_vecdot_out
+
+_outer_default = declare(
     "aten::outer",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:54",
+    where="linear_algebra.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
 
 # outer(Tensor self, Tensor vec2) -> Tensor
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
+def outer_default(self: Tensor, vec2: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(vec2) is ndarray and modes is None:
         try:
-            kernel = _outer.table[ARRAYS]
+            kernel = _outer_default.table[ARRAYS]
         except KeyError:
-            return _outer.call(self, vec2)
+            return _outer_default.call(self, vec2)
         return kernel(self, vec2)
     try:
         keys = self.keys | vec2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _outer.table[keys]
+        kernel = _outer_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _outer.call(self, vec2)
+        return _outer_default.call(self, vec2)
     return kernel(self, vec2)
 
 
-_outer.stub = outer
+_outer_default.stub = outer_default
 
-_ger = declare(
+_outer_out = declare(
+    "aten::outer.out",
+    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:63",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def outer_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _outer_out.table[ARRAYS]
+        except KeyError:
+            return _outer_out.call(self, vec2, out)
+        return kernel(self, vec2, out)
+    try:
+        keys = self.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer_out.call(self, vec2, out)
+    return kernel(self, vec2, out)
+
+
+_outer_out.stub = outer_out
+
+_ger_default = declare(
     "aten::ger",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="linear_algebra.yaml:57",
-    tags=("pt2_compliant_tag",),
-)
-
-
-# ger(Tensor self, Tensor vec2) -> Tensor
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
-        try:
-            kernel = _ger.table[ARRAYS]
-        except KeyError:
-            return _ger.call(self, vec2)
-        return kernel(self, vec2)
-    try:
-        keys = self.keys | vec2.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ger.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ger.call(self, vec2)
-    return kernel(self, vec2)
-
-
-_ger.stub = ger
-
-_inner = declare(
-    "aten::inner",
-    "(Tensor self, Tensor other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:62",
-    tags=("pt2_compliant_tag",),
-)
-
-
-# inner(Tensor self, Tensor other) -> Tensor
-def inner(self: Tensor, other: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _inner.table[ARRAYS]
-        except KeyError:
-            return _inner.call(self, other)
-        return kernel(self, other)
-    try:
-        keys = self.keys | other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _inner.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _inner.call(self, other)
-    return kernel(self, other)
-
-
-_inner.stub = inner
-
-_tensordot = declare(
-    "aten::tensordot",
-    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
     where="linear_algebra.yaml:65",
     tags=("pt2_compliant_tag",),
 )
 
 
-# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
-def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    if not is_int_list(dims_self):
-        dims_self = _tensordot.convert(2, dims_self)
-    if not is_int_list(dims_other):
-        dims_other = _tensordot.convert(3, dims_other)
+# ger(Tensor self, Tensor vec2) -> Tensor
+def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger_default.table[ARRAYS]
+        except KeyError:
+            return _ger_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger_default.stub = ger_default
+
+_inner_default = declare(
+    "aten::inner",
+    "(Tensor self, Tensor other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor")),
+    where="linear_algebra.yaml:71",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# inner(Tensor self, Tensor other) -> Tensor
+def inner_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _tensordot.table[ARRAYS]
+            kernel = _inner_default.table[ARRAYS]
         except KeyError:
-            return _tensordot.call(self, other, dims_self, dims_other)
+            return _inner_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_default.call(self, other)
+    return kernel(self, other)
+
+
+_inner_default.stub = inner_default
+
+_inner_out = declare(
+    "aten::inner.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:74",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def inner_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _inner_out.table[ARRAYS]
+        except KeyError:
+            return _inner_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_inner_out.stub = inner_out
+
+_tensordot_default = declare(
+    "aten::tensordot",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
+    where="linear_algebra.yaml:76",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor
+def tensordot_default(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_default.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_default.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_default.table[ARRAYS]
+        except KeyError:
+            return _tensordot_default.call(self, other, dims_self, dims_other)
         return kernel(self, other, dims_self, dims_other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tensordot.table[keys]
+        kernel = _tensordot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tensordot.call(self, other, dims_self, dims_other)
+        return _tensordot_default.call(self, other, dims_self, dims_other)
     return kernel(self, other, dims_self, dims_other)
 
 
-_tensordot.stub = tensordot
+_tensordot_default.stub = tensordot_default
+
+_tensordot_out = declare(
+    "aten::tensordot.out",
+    "(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="linear_algebra.yaml:79",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
+def tensordot_out(
+    self: Tensor,
+    other: Tensor,
+    dims_self: Sequence[int],
+    dims_other: Sequence[int],
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_out.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_out.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_out.table[ARRAYS]
+        except KeyError:
+            return _tensordot_out.call(self, other, dims_self, dims_other, out)
+        return kernel(self, other, dims_self, dims_other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot_out.call(self, other, dims_self, dims_other, out)
+    return kernel(self, other, dims_self, dims_other, out)
+
+
+_tensordot_out.stub = tensordot_out
 
 _einsum = declare(
     "aten::einsum",
     "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:68",
+    where="linear_algebra.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17288,49 +17318,80 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
 
 _einsum.stub = einsum
 
-_kron = declare(
+_kron_default = declare(
     "aten::kron",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="linear_algebra.yaml:70",
+    where="linear_algebra.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
 
 # kron(Tensor self, Tensor other) -> Tensor
-def kron(self: Tensor, other: Tensor) -> Tensor:
+def kron_default(self: Tensor, other: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _kron.table[ARRAYS]
+            kernel = _kron_default.table[ARRAYS]
         except KeyError:
-            return _kron.call(self, other)
+            return _kron_default.call(self, other)
         return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _kron.table[keys]
+        kernel = _kron_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _kron.call(self, other)
+        return _kron_default.call(self, other)
     return kernel(self, other)
 
 
-_kron.stub = kron
+_kron_default.stub = kron_default
 
-_chain_matmul = declare(
+_kron_out = declare(
+    "aten::kron.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:86",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def kron_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _kron_out.table[ARRAYS]
+        except KeyError:
+            return _kron_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_kron_out.stub = kron_out
+
+_chain_matmul_default = declare(
     "aten::chain_matmul",
     "(Tensor[] matrices) -> Tensor",
     (("matrices", "Tensor[]"),),
-    where="linear_algebra.yaml:73",
+    where="linear_algebra.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
 
 # chain_matmul(Tensor[] matrices) -> Tensor
-def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+def chain_matmul_default(matrices: Sequence[Tensor]) -> Tensor:
     if type(matrices) is not list:
-        return _chain_matmul.call(matrices)
+        return _chain_matmul_default.call(matrices)
     modes = active_modes()
     try:
         keys = 0
@@ -17338,27 +17399,56 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _chain_matmul.table[keys]
+        kernel = _chain_matmul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _chain_matmul.call(matrices)
+        return _chain_matmul_default.call(matrices)
     return kernel(matrices)
 
 
-_chain_matmul.stub = chain_matmul
+_chain_matmul_default.stub = chain_matmul_default
 
-_linalg_multi_dot = declare(
+_chain_matmul_out = declare(
+    "aten::chain_matmul.out",
+    "(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
+    (("matrices", "Tensor[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:91",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
+def chain_matmul_out(matrices: Sequence[Tensor], *, out: Tensor) -> Tensor:
+    if type(matrices) is not list:
+        return _chain_matmul_out.call(matrices, out)
+    modes = active_modes()
+    try:
+        keys = out.keys
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul_out.call(matrices, out)
+    return kernel(matrices, out)
+
+
+_chain_matmul_out.stub = chain_matmul_out
+
+_linalg_multi_dot_default = declare(
     "aten::linalg_multi_dot",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="linear_algebra.yaml:76",
+    where="linear_algebra.yaml:93",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_multi_dot(Tensor[] tensors) -> Tensor
-def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+def linalg_multi_dot_default(tensors: Sequence[Tensor]) -> Tensor:
     if type(tensors) is not list:
-        return _linalg_multi_dot.call(tensors)
+        return _linalg_multi_dot_default.call(tensors)
     modes = active_modes()
     try:
         keys = 0
@@ -17366,84 +17456,146 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_multi_dot.table[keys]
+        kernel = _linalg_multi_dot_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_multi_dot.call(tensors)
+        return _linalg_multi_dot_default.call(tensors)
     return kernel(tensors)
 
 
-_linalg_multi_dot.stub = linalg_multi_dot
+_linalg_multi_dot_default.stub = linalg_multi_dot_default
 
-_linalg_matrix_power = declare(
+_linalg_multi_dot_out = declare(
+    "aten::linalg_multi_dot.out",
+    "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
+    (("tensors", "Tensor[]"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:96",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_multi_dot_out(tensors: Sequence[Tensor], *, out: Tensor) -> Tensor:
+    if type(tensors) is not list:
+        return _linalg_multi_dot_out.call(tensors, out)
+    modes = active_modes()
+    try:
+        keys = out.keys
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot_out.call(tensors, out)
+    return kernel(tensors, out)
+
+
+_linalg_multi_dot_out.stub = linalg_multi_dot_out
+
+_linalg_matrix_power_default = declare(
     "aten::linalg_matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:79",
+    where="linear_algebra.yaml:99",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_matrix_power(Tensor self, int n) -> Tensor
-def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+def linalg_matrix_power_default(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _linalg_matrix_power.convert(1, n)
+        n = _linalg_matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_matrix_power.table[ARRAYS]
+            kernel = _linalg_matrix_power_default.table[ARRAYS]
         except KeyError:
-            return _linalg_matrix_power.call(self, n)
+            return _linalg_matrix_power_default.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_matrix_power.table[keys]
+        kernel = _linalg_matrix_power_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_matrix_power.call(self, n)
+        return _linalg_matrix_power_default.call(self, n)
     return kernel(self, n)
 
 
-_linalg_matrix_power.stub = linalg_matrix_power
+_linalg_matrix_power_default.stub = linalg_matrix_power_default
 
-_matrix_power = declare(
+_linalg_matrix_power_out = declare(
+    "aten::linalg_matrix_power.out",
+    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:102",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _linalg_matrix_power_out.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power_out.call(self, n, out)
+        return kernel(self, n, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power_out.call(self, n, out)
+    return kernel(self, n, out)
+
+
+_linalg_matrix_power_out.stub = linalg_matrix_power_out
+
+_matrix_power_default = declare(
     "aten::matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="linear_algebra.yaml:82",
+    where="linear_algebra.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
 
 # matrix_power(Tensor self, int n) -> Tensor
-def matrix_power(self: Tensor, n: int) -> Tensor:
+def matrix_power_default(self: Tensor, n: int) -> Tensor:
     if type(n) is not int:
-        n = _matrix_power.convert(1, n)
+        n = _matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _matrix_power.table[ARRAYS]
+            kernel = _matrix_power_default.table[ARRAYS]
         except KeyError:
-            return _matrix_power.call(self, n)
+            return _matrix_power_default.call(self, n)
         return kernel(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _matrix_power.table[keys]
+        kernel = _matrix_power_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _matrix_power.call(self, n)
+        return _matrix_power_default.call(self, n)
     return kernel(self, n)
 
 
-_matrix_power.stub = matrix_power
+_matrix_power_default.stub = matrix_power_default
 
 _linalg_cross_default = declare(
     "aten::linalg_cross",
     "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="linear_algebra.yaml:87",
+    where="linear_algebra.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17471,44 +17623,77 @@ def linalg_cross_default(self: Tensor, other: Tensor, *, dim: int = -1) -> Tenso
 
 _linalg_cross_default.stub = linalg_cross_default
 
-_cross = declare(
+_cross_default = declare(
     "aten::cross",
     "(Tensor self, Tensor other, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
-    where="linear_algebra.yaml:95",
+    where="linear_algebra.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cross(Tensor self, Tensor other, int? dim=None) -> Tensor
-def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+def cross_default(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is not None and type(dim) is not int:
-        dim = _cross.convert(2, dim)
+        dim = _cross_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _cross.table[ARRAYS]
+            kernel = _cross_default.table[ARRAYS]
         except KeyError:
-            return _cross.call(self, other, dim)
+            return _cross_default.call(self, other, dim)
         return kernel(self, other, dim)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cross.table[keys]
+        kernel = _cross_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cross.call(self, other, dim)
+        return _cross_default.call(self, other, dim)
     return kernel(self, other, dim)
 
 
-_cross.stub = cross
+_cross_default.stub = cross_default
+
+_cross_out = declare(
+    "aten::cross.out",
+    "(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:122",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+def cross_out(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor) -> Tensor:
+    if dim is not None and type(dim) is not int:
+        dim = _cross_out.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cross_out.table[ARRAYS]
+        except KeyError:
+            return _cross_out.call(self, other, dim, out)
+        return kernel(self, other, dim, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross_out.call(self, other, dim, out)
+    return kernel(self, other, dim, out)
+
+
+_cross_out.stub = cross_out
 
 _addmm_default = declare(
     "aten::addmm",
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17543,7 +17728,7 @@ _addmv_default = declare(
     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17578,7 +17763,7 @@ _baddbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17613,7 +17798,7 @@ _addbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17648,7 +17833,7 @@ _addr_default = declare(
     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17682,7 +17867,7 @@ _trace_default = declare(
     "aten::trace",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:137",
+    where="linear_algebra.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17713,7 +17898,7 @@ _linalg_diagonal = declare(
     "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
     kwarg_only=1,
-    where="linear_algebra.yaml:144",
+    where="linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17732,7 +17917,7 @@ __linalg_check_errors = declare(
     "(Tensor info, str api_name, *, bool is_matrix) -> ()",
     (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
     kwarg_only=2,
-    where="linear_algebra.yaml:152",
+    where="linear_algebra.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17775,7 +17960,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:157",
+    where="linear_algebra.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17804,7 +17989,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:161",
+    where="linear_algebra.yaml:187",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17820,53 +18005,72 @@ def linalg_inv_ex_inverse(*args: Any, **kwargs: Any) -> linalg_inv_ex_inverse_re
 _linalg_inv_ex_inverse.stub = linalg_inv_ex_inverse
 _linalg_inv_ex_inverse.result = linalg_inv_ex_inverse_result
 
-_linalg_inv = declare(
+_linalg_inv_default = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:170",
+    where="linear_algebra.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_inv(Tensor A) -> Tensor
-def linalg_inv(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_inv_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_inv(*args, **kwargs)
+    return _linalg_inv_default(*args, **kwargs)
 
 
-_linalg_inv.stub = linalg_inv
+_linalg_inv_default.stub = linalg_inv_default
 
-_inverse = declare(
+_linalg_inv_out = declare(
+    "aten::linalg_inv.out",
+    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:199",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_inv_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_inv_out(*args, **kwargs)
+
+
+_linalg_inv_out.stub = linalg_inv_out
+
+_inverse_default = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:173",
+    where="linear_algebra.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
 
 # inverse(Tensor self) -> Tensor
-def inverse(self: Tensor) -> Tensor:
+def inverse_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _inverse.table[ARRAYS]
+            kernel = _inverse_default.table[ARRAYS]
         except KeyError:
-            return _inverse.call(self)
+            return _inverse_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _inverse.table[keys]
+        kernel = _inverse_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _inverse.call(self)
+        return _inverse_default.call(self)
     return kernel(self)
 
 
-_inverse.stub = inverse
+_inverse_default.stub = inverse_default
 
 
 class _linalg_solve_ex_default_result(NamedTuple):
@@ -17884,7 +18088,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:178",
+    where="linear_algebra.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17925,7 +18129,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:181",
+    where="linear_algebra.yaml:211",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17943,58 +18147,114 @@ __linalg_solve_ex_result.stub = _linalg_solve_ex_result
 __linalg_solve_ex_result.result = _linalg_solve_ex_result_result
 
 
-class linalg_solve_ex_result(NamedTuple):
+class linalg_solve_ex_default_result(NamedTuple):
     result: Tensor
     info: Tensor
 
     __repr__ = show_result
 
 
-_linalg_solve_ex_ = declare(
+_linalg_solve_ex_default_ = declare(
     "aten::linalg_solve_ex",
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:191",
+    where="linear_algebra.yaml:221",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
-def linalg_solve_ex(*args: Any, **kwargs: Any) -> linalg_solve_ex_result:
+def linalg_solve_ex_default(*args: Any, **kwargs: Any) -> linalg_solve_ex_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve_ex_(*args, **kwargs)
+    return _linalg_solve_ex_default_(*args, **kwargs)
 
 
-_linalg_solve_ex_.stub = linalg_solve_ex
-_linalg_solve_ex_.result = linalg_solve_ex_result
+_linalg_solve_ex_default_.stub = linalg_solve_ex_default
+_linalg_solve_ex_default_.result = linalg_solve_ex_default_result
 
-_linalg_solve = declare(
+
+class linalg_solve_ex_out_result(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_solve_ex_out = declare(
+    "aten::linalg_solve_ex.out",
+    "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) info) -> "
+    "(Tensor(a!) result, Tensor(b!) info)",
+    (
+        ("A", "Tensor"),
+        ("B", "Tensor"),
+        ("left", "bool", True),
+        ("check_errors", "bool", False),
+        ("result", "Tensor"),
+        ("info", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:224",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
+#     info) -> (Tensor(a!) result, Tensor(b!) info)
+def linalg_solve_ex_out(*args: Any, **kwargs: Any) -> linalg_solve_ex_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve_ex_out(*args, **kwargs)
+
+
+_linalg_solve_ex_out.stub = linalg_solve_ex_out
+_linalg_solve_ex_out.result = linalg_solve_ex_out_result
+
+_linalg_solve_default = declare(
     "aten::linalg_solve",
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="linear_algebra.yaml:194",
+    where="linear_algebra.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
-def linalg_solve(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_solve_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_solve(*args, **kwargs)
+    return _linalg_solve_default(*args, **kwargs)
 
 
-_linalg_solve.stub = linalg_solve
+_linalg_solve_default.stub = linalg_solve_default
+
+_linalg_solve_out = declare(
+    "aten::linalg_solve.out",
+    "(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:230",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
+def linalg_solve_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_solve_out(*args, **kwargs)
+
+
+_linalg_solve_out.stub = linalg_solve_out
 
 _linalg_solve_triangular_default = declare(
     "aten::linalg_solve_triangular",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="linear_algebra.yaml:197",
+    where="linear_algebra.yaml:233",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18052,7 +18312,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="linear_algebra.yaml:205",
+    where="linear_algebra.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18090,7 +18350,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="linear_algebra.yaml:209",
+    where="linear_algebra.yaml:245",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18110,7 +18370,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:217",
+    where="linear_algebra.yaml:253",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18142,7 +18402,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:224",
+    where="linear_algebra.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18175,7 +18435,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="linear_algebra.yaml:231",
+    where="linear_algebra.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18212,69 +18472,135 @@ def linalg_lu_solve_default(
 
 _linalg_lu_solve_default.stub = linalg_lu_solve_default
 
-_linalg_tensorinv = declare(
+_linalg_tensorinv_default = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="linear_algebra.yaml:239",
+    where="linear_algebra.yaml:275",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorinv(Tensor self, int ind=2) -> Tensor
-def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+def linalg_tensorinv_default(self: Tensor, ind: int = 2) -> Tensor:
     if type(ind) is not int:
-        ind = _linalg_tensorinv.convert(1, ind)
+        ind = _linalg_tensorinv_default.convert(1, ind)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorinv.table[ARRAYS]
+            kernel = _linalg_tensorinv_default.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorinv.call(self, ind)
+            return _linalg_tensorinv_default.call(self, ind)
         return kernel(self, ind)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorinv.table[keys]
+        kernel = _linalg_tensorinv_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorinv.call(self, ind)
+        return _linalg_tensorinv_default.call(self, ind)
     return kernel(self, ind)
 
 
-_linalg_tensorinv.stub = linalg_tensorinv
+_linalg_tensorinv_default.stub = linalg_tensorinv_default
 
-_linalg_tensorsolve = declare(
+_linalg_tensorinv_out = declare(
+    "aten::linalg_tensorinv.out",
+    "(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("ind", "int", 2), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:279",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorinv_out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
+    if type(ind) is not int:
+        ind = _linalg_tensorinv_out.convert(1, ind)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorinv_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorinv_out.call(self, ind, out)
+        return kernel(self, ind, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorinv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorinv_out.call(self, ind, out)
+    return kernel(self, ind, out)
+
+
+_linalg_tensorinv_out.stub = linalg_tensorinv_out
+
+_linalg_tensorsolve_default = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="linear_algebra.yaml:243",
+    where="linear_algebra.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
-def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+def linalg_tensorsolve_default(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     if dims is not None and not is_int_list(dims):
-        dims = _linalg_tensorsolve.convert(2, dims)
+        dims = _linalg_tensorsolve_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
-            kernel = _linalg_tensorsolve.table[ARRAYS]
+            kernel = _linalg_tensorsolve_default.table[ARRAYS]
         except KeyError:
-            return _linalg_tensorsolve.call(self, other, dims)
+            return _linalg_tensorsolve_default.call(self, other, dims)
         return kernel(self, other, dims)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_tensorsolve.table[keys]
+        kernel = _linalg_tensorsolve_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_tensorsolve.call(self, other, dims)
+        return _linalg_tensorsolve_default.call(self, other, dims)
     return kernel(self, other, dims)
 
 
-_linalg_tensorsolve.stub = linalg_tensorsolve
+_linalg_tensorsolve_default.stub = linalg_tensorsolve_default
+
+_linalg_tensorsolve_out = declare(
+    "aten::linalg_tensorsolve.out",
+    "(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:286",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor) -> Tensor:
+    if dims is not None and not is_int_list(dims):
+        dims = _linalg_tensorsolve_out.convert(2, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorsolve_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorsolve_out.call(self, other, dims, out)
+        return kernel(self, other, dims, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorsolve_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorsolve_out.call(self, other, dims, out)
+    return kernel(self, other, dims, out)
+
+
+_linalg_tensorsolve_out.stub = linalg_tensorsolve_out
 
 
 class _linalg_det_default_result(NamedTuple):
@@ -18289,7 +18615,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:249",
+    where="linear_algebra.yaml:291",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18319,7 +18645,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:252",
+    where="linear_algebra.yaml:294",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18335,29 +18661,29 @@ def _linalg_det_result(*args: Any, **kwargs: Any) -> _linalg_det_result_result:
 __linalg_det_result.stub = _linalg_det_result
 __linalg_det_result.result = _linalg_det_result_result
 
-_linalg_det_ = declare(
+_linalg_det_default_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:261",
+    where="linear_algebra.yaml:303",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_det(Tensor A) -> Tensor
-def linalg_det(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_det_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_det_(*args, **kwargs)
+    return _linalg_det_default_(*args, **kwargs)
 
 
-_linalg_det_.stub = linalg_det
+_linalg_det_default_.stub = linalg_det_default
 
 _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:267",
+    where="linear_algebra.yaml:310",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18397,7 +18723,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:272",
+    where="linear_algebra.yaml:315",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18428,7 +18754,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:275",
+    where="linear_algebra.yaml:318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18445,76 +18771,144 @@ __linalg_slogdet_sign.stub = _linalg_slogdet_sign
 __linalg_slogdet_sign.result = _linalg_slogdet_sign_result
 
 
-class linalg_slogdet_result(NamedTuple):
+class linalg_slogdet_default_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_linalg_slogdet_ = declare(
+_linalg_slogdet_default_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="linear_algebra.yaml:285",
+    where="linear_algebra.yaml:328",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
-def linalg_slogdet(*args: Any, **kwargs: Any) -> linalg_slogdet_result:
+def linalg_slogdet_default(*args: Any, **kwargs: Any) -> linalg_slogdet_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_slogdet_(*args, **kwargs)
+    return _linalg_slogdet_default_(*args, **kwargs)
 
 
-_linalg_slogdet_.stub = linalg_slogdet
-_linalg_slogdet_.result = linalg_slogdet_result
+_linalg_slogdet_default_.stub = linalg_slogdet_default
+_linalg_slogdet_default_.result = linalg_slogdet_default_result
 
 
-class slogdet_result(NamedTuple):
+class linalg_slogdet_out_result(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
     __repr__ = show_result
 
 
-_slogdet = declare(
+_linalg_slogdet_out = declare(
+    "aten::linalg_slogdet.out",
+    "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
+    (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:331",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def linalg_slogdet_out(*args: Any, **kwargs: Any) -> linalg_slogdet_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_slogdet_out(*args, **kwargs)
+
+
+_linalg_slogdet_out.stub = linalg_slogdet_out
+_linalg_slogdet_out.result = linalg_slogdet_out_result
+
+
+class slogdet_default_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_slogdet_default = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:288",
+    where="linear_algebra.yaml:334",
     tags=("pt2_compliant_tag",),
 )
 
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
-def slogdet(self: Tensor) -> slogdet_result:
+def slogdet_default(self: Tensor) -> slogdet_default_result:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _slogdet.table[ARRAYS]
+            kernel = _slogdet_default.table[ARRAYS]
         except KeyError:
-            return _slogdet.call(self)
-        return slogdet_result(*kernel(self))
+            return _slogdet_default.call(self)
+        return slogdet_default_result(*kernel(self))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _slogdet.table[keys]
+        kernel = _slogdet_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _slogdet.call(self)
-    return slogdet_result(*kernel(self))
+        return _slogdet_default.call(self)
+    return slogdet_default_result(*kernel(self))
 
 
-_slogdet.stub = slogdet
-_slogdet.result = slogdet_result
+_slogdet_default.stub = slogdet_default
+_slogdet_default.result = slogdet_default_result
+
+
+class slogdet_out_result(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = show_result
+
+
+_slogdet_out = declare(
+    "aten::slogdet.out",
+    "(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
+    (("self", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:339",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
+def slogdet_out(self: Tensor, *, sign: Tensor, logabsdet: Tensor) -> slogdet_out_result:
+    modes = active_modes()
+    if type(self) is ndarray and type(sign) is ndarray and type(logabsdet) is ndarray and modes is None:
+        try:
+            kernel = _slogdet_out.table[ARRAYS]
+        except KeyError:
+            return _slogdet_out.call(self, sign, logabsdet)
+        return slogdet_out_result(*kernel(self, sign, logabsdet))
+    try:
+        keys = self.keys | sign.keys | logabsdet.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slogdet_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slogdet_out.call(self, sign, logabsdet)
+    return slogdet_out_result(*kernel(self, sign, logabsdet))
+
+
+_slogdet_out.stub = slogdet_out
+_slogdet_out.result = slogdet_out_result
 
 _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:293",
+    where="linear_algebra.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18554,7 +18948,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:298",
+    where="linear_algebra.yaml:346",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18591,7 +18985,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:303",
+    where="linear_algebra.yaml:351",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18608,32 +19002,61 @@ _linalg_lu_factor_ex_out.stub = linalg_lu_factor_ex_out
 _linalg_lu_factor_ex_out.result = linalg_lu_factor_ex_out_result
 
 
-class linalg_lu_factor_result(NamedTuple):
+class linalg_lu_factor_default_result(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
     __repr__ = show_result
 
 
-_linalg_lu_factor = declare(
+_linalg_lu_factor_default = declare(
     "aten::linalg_lu_factor",
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:311",
+    where="linear_algebra.yaml:359",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
-def linalg_lu_factor(*args: Any, **kwargs: Any) -> linalg_lu_factor_result:
+def linalg_lu_factor_default(*args: Any, **kwargs: Any) -> linalg_lu_factor_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_lu_factor(*args, **kwargs)
+    return _linalg_lu_factor_default(*args, **kwargs)
 
 
-_linalg_lu_factor.stub = linalg_lu_factor
-_linalg_lu_factor.result = linalg_lu_factor_result
+_linalg_lu_factor_default.stub = linalg_lu_factor_default
+_linalg_lu_factor_default.result = linalg_lu_factor_default_result
+
+
+class linalg_lu_factor_out_result(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_lu_factor_out = declare(
+    "aten::linalg_lu_factor.out",
+    "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
+    (("A", "Tensor"), ("pivot", "bool", True), ("LU", "Tensor"), ("pivots", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:363",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
+#     Tensor(b!) pivots)
+def linalg_lu_factor_out(*args: Any, **kwargs: Any) -> linalg_lu_factor_out_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_lu_factor_out(*args, **kwargs)
+
+
+_linalg_lu_factor_out.stub = linalg_lu_factor_out
+_linalg_lu_factor_out.result = linalg_lu_factor_out_result
 
 
 class linalg_lu_default_result(NamedTuple):
@@ -18649,7 +19072,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="linear_algebra.yaml:315",
+    where="linear_algebra.yaml:366",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18679,7 +19102,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:320",
+    where="linear_algebra.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18708,7 +19131,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:328",
+    where="linear_algebra.yaml:379",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18764,7 +19187,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="linear_algebra.yaml:332",
+    where="linear_algebra.yaml:383",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18803,70 +19226,136 @@ def linalg_cholesky_ex_L(
 _linalg_cholesky_ex_L.stub = linalg_cholesky_ex_L
 _linalg_cholesky_ex_L.result = linalg_cholesky_ex_L_result
 
-_linalg_cholesky = declare(
+_linalg_cholesky_default = declare(
     "aten::linalg_cholesky",
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:341",
+    where="linear_algebra.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
-def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+def linalg_cholesky_default(self: Tensor, *, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _linalg_cholesky.convert(1, upper)
+        upper = _linalg_cholesky_default.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_cholesky.table[ARRAYS]
+            kernel = _linalg_cholesky_default.table[ARRAYS]
         except KeyError:
-            return _linalg_cholesky.call(self, upper)
+            return _linalg_cholesky_default.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_cholesky.table[keys]
+        kernel = _linalg_cholesky_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_cholesky.call(self, upper)
+        return _linalg_cholesky_default.call(self, upper)
     return kernel(self, upper)
 
 
-_linalg_cholesky.stub = linalg_cholesky
+_linalg_cholesky_default.stub = linalg_cholesky_default
 
-_cholesky = declare(
+_linalg_cholesky_out = declare(
+    "aten::linalg_cholesky.out",
+    "(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:395",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_cholesky_out(self: Tensor, *, upper: bool = False, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_out.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_out.call(self, upper, out)
+        return kernel(self, upper, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_out.call(self, upper, out)
+    return kernel(self, upper, out)
+
+
+_linalg_cholesky_out.stub = linalg_cholesky_out
+
+_cholesky_default = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="linear_algebra.yaml:344",
+    where="linear_algebra.yaml:398",
     tags=("pt2_compliant_tag",),
 )
 
 
 # cholesky(Tensor self, bool upper=False) -> Tensor
-def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+def cholesky_default(self: Tensor, upper: bool = False) -> Tensor:
     if type(upper) is not bool:
-        upper = _cholesky.convert(1, upper)
+        upper = _cholesky_default.convert(1, upper)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _cholesky.table[ARRAYS]
+            kernel = _cholesky_default.table[ARRAYS]
         except KeyError:
-            return _cholesky.call(self, upper)
+            return _cholesky_default.call(self, upper)
         return kernel(self, upper)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _cholesky.table[keys]
+        kernel = _cholesky_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cholesky.call(self, upper)
+        return _cholesky_default.call(self, upper)
     return kernel(self, upper)
 
 
-_cholesky.stub = cholesky
+_cholesky_default.stub = cholesky_default
+
+_cholesky_out = declare(
+    "aten::cholesky.out",
+    "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:401",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
+def cholesky_out(self: Tensor, upper: bool = False, *, out: Tensor) -> Tensor:
+    if type(upper) is not bool:
+        upper = _cholesky_out.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_out.table[ARRAYS]
+        except KeyError:
+            return _cholesky_out.call(self, upper, out)
+        return kernel(self, upper, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_out.call(self, upper, out)
+    return kernel(self, upper, out)
+
+
+_cholesky_out.stub = cholesky_out
 
 
 class linalg_qr_default_result(NamedTuple):
@@ -18880,7 +19369,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="linear_algebra.yaml:347",
+    where="linear_algebra.yaml:403",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18908,7 +19397,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:352",
+    where="linear_algebra.yaml:408",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18924,45 +19413,87 @@ _linalg_qr_out.stub = linalg_qr_out
 _linalg_qr_out.result = linalg_qr_out_result
 
 
-class qr_result(NamedTuple):
+class qr_default_result(NamedTuple):
     Q: Tensor
     R: Tensor
 
     __repr__ = show_result
 
 
-_qr = declare(
+_qr_default = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="linear_algebra.yaml:359",
+    where="linear_algebra.yaml:415",
     tags=("pt2_compliant_tag",),
 )
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
-def qr(self: Tensor, some: bool = True) -> qr_result:
+def qr_default(self: Tensor, some: bool = True) -> qr_default_result:
     if type(some) is not bool:
-        some = _qr.convert(1, some)
+        some = _qr_default.convert(1, some)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _qr.table[ARRAYS]
+            kernel = _qr_default.table[ARRAYS]
         except KeyError:
-            return _qr.call(self, some)
-        return qr_result(*kernel(self, some))
+            return _qr_default.call(self, some)
+        return qr_default_result(*kernel(self, some))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _qr.table[keys]
+        kernel = _qr_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _qr.call(self, some)
-    return qr_result(*kernel(self, some))
+        return _qr_default.call(self, some)
+    return qr_default_result(*kernel(self, some))
 
 
-_qr.stub = qr
-_qr.result = qr_result
+_qr_default.stub = qr_default
+_qr_default.result = qr_default_result
+
+
+class qr_Q_result(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = show_result
+
+
+_qr_Q = declare(
+    "aten::qr.Q",
+    "(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
+    (("self", "Tensor"), ("some", "bool", True), ("Q", "Tensor"), ("R", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:420",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
+def qr_Q(self: Tensor, some: bool = True, *, Q: Tensor, R: Tensor) -> qr_Q_result:
+    if type(some) is not bool:
+        some = _qr_Q.convert(1, some)
+    modes = active_modes()
+    if type(self) is ndarray and type(Q) is ndarray and type(R) is ndarray and modes is None:
+        try:
+            kernel = _qr_Q.table[ARRAYS]
+        except KeyError:
+            return _qr_Q.call(self, some, Q, R)
+        return qr_Q_result(*kernel(self, some, Q, R))
+    try:
+        keys = self.keys | Q.keys | R.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _qr_Q.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _qr_Q.call(self, some, Q, R)
+    return qr_Q_result(*kernel(self, some, Q, R))
+
+
+_qr_Q.stub = qr_Q
+_qr_Q.result = qr_Q_result
 
 
 class _linalg_eigh_default_result(NamedTuple):
@@ -18976,7 +19507,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="linear_algebra.yaml:366",
+    where="linear_algebra.yaml:424",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19011,7 +19542,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:369",
+    where="linear_algebra.yaml:427",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19028,77 +19559,127 @@ __linalg_eigh_eigenvalues.stub = _linalg_eigh_eigenvalues
 __linalg_eigh_eigenvalues.result = _linalg_eigh_eigenvalues_result
 
 
-class linalg_eigh_result(NamedTuple):
+class linalg_eigh_default_result(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
     __repr__ = show_result
 
 
-_linalg_eigh_ = declare(
+_linalg_eigh_default_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:377",
+    where="linear_algebra.yaml:435",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
-def linalg_eigh(self: Tensor, UPLO: str = "L") -> linalg_eigh_result:
+def linalg_eigh_default(self: Tensor, UPLO: str = "L") -> linalg_eigh_default_result:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigh_.convert(1, UPLO)
+        UPLO = _linalg_eigh_default_.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigh_.table[ARRAYS]
+            kernel = _linalg_eigh_default_.table[ARRAYS]
         except KeyError:
-            return _linalg_eigh_.call(self, UPLO)
-        return linalg_eigh_result(*kernel(self, UPLO))
+            return _linalg_eigh_default_.call(self, UPLO)
+        return linalg_eigh_default_result(*kernel(self, UPLO))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigh_.table[keys]
+        kernel = _linalg_eigh_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigh_.call(self, UPLO)
-    return linalg_eigh_result(*kernel(self, UPLO))
+        return _linalg_eigh_default_.call(self, UPLO)
+    return linalg_eigh_default_result(*kernel(self, UPLO))
 
 
-_linalg_eigh_.stub = linalg_eigh
-_linalg_eigh_.result = linalg_eigh_result
+_linalg_eigh_default_.stub = linalg_eigh_default
+_linalg_eigh_default_.result = linalg_eigh_default_result
 
-_linalg_eigvalsh = declare(
+
+class linalg_eigh_eigvals_result(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_eigh_eigvals = declare(
+    "aten::linalg_eigh.eigvals",
+    '(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) eigenvalues, Tensor(b!) '
+    "eigenvectors)",
+    (("self", "Tensor"), ("UPLO", "str", "L"), ("eigvals", "Tensor"), ("eigvecs", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:440",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
+#     eigenvalues, Tensor(b!) eigenvectors)
+def linalg_eigh_eigvals(
+    self: Tensor,
+    UPLO: str = "L",
+    *,
+    eigvals: Tensor,
+    eigvecs: Tensor,
+) -> linalg_eigh_eigvals_result:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigh_eigvals.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and type(eigvals) is ndarray and type(eigvecs) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigh_eigvals.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
+        return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
+    try:
+        keys = self.keys | eigvals.keys | eigvecs.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigh_eigvals.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigh_eigvals.call(self, UPLO, eigvals, eigvecs)
+    return linalg_eigh_eigvals_result(*kernel(self, UPLO, eigvals, eigvecs))
+
+
+_linalg_eigh_eigvals.stub = linalg_eigh_eigvals
+_linalg_eigh_eigvals.result = linalg_eigh_eigvals_result
+
+_linalg_eigvalsh_default = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="linear_algebra.yaml:382",
+    where="linear_algebra.yaml:443",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+def linalg_eigvalsh_default(self: Tensor, UPLO: str = "L") -> Tensor:
     if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh.convert(1, UPLO)
+        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvalsh.table[ARRAYS]
+            kernel = _linalg_eigvalsh_default.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvalsh.call(self, UPLO)
+            return _linalg_eigvalsh_default.call(self, UPLO)
         return kernel(self, UPLO)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvalsh.table[keys]
+        kernel = _linalg_eigvalsh_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvalsh.call(self, UPLO)
+        return _linalg_eigvalsh_default.call(self, UPLO)
     return kernel(self, UPLO)
 
 
-_linalg_eigvalsh.stub = linalg_eigvalsh
+_linalg_eigvalsh_default.stub = linalg_eigvalsh_default
 
 
 class linalg_eig_default_result(NamedTuple):
@@ -19112,7 +19693,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:387",
+    where="linear_algebra.yaml:449",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19153,7 +19734,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:392",
+    where="linear_algebra.yaml:454",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19185,7 +19766,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:401",
+    where="linear_algebra.yaml:463",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19211,35 +19792,35 @@ def _linalg_eigvals(self: Tensor) -> Tensor:
 
 __linalg_eigvals.stub = _linalg_eigvals
 
-_linalg_eigvals_ = declare(
+_linalg_eigvals_default = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="linear_algebra.yaml:407",
+    where="linear_algebra.yaml:469",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_eigvals(Tensor self) -> Tensor
-def linalg_eigvals(self: Tensor) -> Tensor:
+def linalg_eigvals_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _linalg_eigvals_.table[ARRAYS]
+            kernel = _linalg_eigvals_default.table[ARRAYS]
         except KeyError:
-            return _linalg_eigvals_.call(self)
+            return _linalg_eigvals_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linalg_eigvals_.table[keys]
+        kernel = _linalg_eigvals_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linalg_eigvals_.call(self)
+        return _linalg_eigvals_default.call(self)
     return kernel(self)
 
 
-_linalg_eigvals_.stub = linalg_eigvals
+_linalg_eigvals_default.stub = linalg_eigvals_default
 
 
 class _linalg_svd_default_result(NamedTuple):
@@ -19256,7 +19837,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="linear_algebra.yaml:412",
+    where="linear_algebra.yaml:475",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19295,7 +19876,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:416",
+    where="linear_algebra.yaml:479",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19312,7 +19893,7 @@ __linalg_svd_U.stub = _linalg_svd_U
 __linalg_svd_U.result = _linalg_svd_U_result
 
 
-class linalg_svd_result(NamedTuple):
+class linalg_svd_default_result(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
@@ -19320,47 +19901,85 @@ class linalg_svd_result(NamedTuple):
     __repr__ = show_result
 
 
-_linalg_svd_ = declare(
+_linalg_svd_default_ = declare(
     "aten::linalg_svd",
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="linear_algebra.yaml:422",
+    where="linear_algebra.yaml:485",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
-def linalg_svd(*args: Any, **kwargs: Any) -> linalg_svd_result:
+def linalg_svd_default(*args: Any, **kwargs: Any) -> linalg_svd_default_result:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svd_(*args, **kwargs)
+    return _linalg_svd_default_(*args, **kwargs)
 
 
-_linalg_svd_.stub = linalg_svd
-_linalg_svd_.result = linalg_svd_result
+_linalg_svd_default_.stub = linalg_svd_default
+_linalg_svd_default_.result = linalg_svd_default_result
 
-_linalg_svdvals = declare(
+
+class linalg_svd_U_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = show_result
+
+
+_linalg_svd_U_ = declare(
+    "aten::linalg_svd.U",
+    "(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> "
+    "(Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
+    (
+        ("A", "Tensor"),
+        ("full_matrices", "bool", True),
+        ("driver", "str?", None),
+        ("U", "Tensor"),
+        ("S", "Tensor"),
+        ("Vh", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="linear_algebra.yaml:491",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+#     -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
+def linalg_svd_U(*args: Any, **kwargs: Any) -> linalg_svd_U_result:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svd_U_(*args, **kwargs)
+
+
+_linalg_svd_U_.stub = linalg_svd_U
+_linalg_svd_U_.result = linalg_svd_U_result
+
+_linalg_svdvals_default = declare(
     "aten::linalg_svdvals",
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="linear_algebra.yaml:428",
+    where="linear_algebra.yaml:494",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-def linalg_svdvals(*args: Any, **kwargs: Any) -> Tensor:
+def linalg_svdvals_default(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svdvals(*args, **kwargs)
+    return _linalg_svdvals_default(*args, **kwargs)
 
 
-_linalg_svdvals.stub = linalg_svdvals
+_linalg_svdvals_default.stub = linalg_svdvals_default
 
 
-class svd_result(NamedTuple):
+class svd_default_result(NamedTuple):
     U: Tensor
     S: Tensor
     V: Tensor
@@ -19368,47 +19987,101 @@ class svd_result(NamedTuple):
     __repr__ = show_result
 
 
-_svd = declare(
+_svd_default = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="linear_algebra.yaml:434",
+    where="linear_algebra.yaml:501",
     tags=("pt2_compliant_tag",),
 )
 
 
 # svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
-def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
+def svd_default(self: Tensor, some: bool = True, compute_uv: bool = True) -> svd_default_result:
     if type(some) is not bool:
-        some = _svd.convert(1, some)
+        some = _svd_default.convert(1, some)
     if type(compute_uv) is not bool:
-        compute_uv = _svd.convert(2, compute_uv)
+        compute_uv = _svd_default.convert(2, compute_uv)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _svd.table[ARRAYS]
+            kernel = _svd_default.table[ARRAYS]
         except KeyError:
-            return _svd.call(self, some, compute_uv)
-        return svd_result(*kernel(self, some, compute_uv))
+            return _svd_default.call(self, some, compute_uv)
+        return svd_default_result(*kernel(self, some, compute_uv))
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _svd.table[keys]
+        kernel = _svd_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _svd.call(self, some, compute_uv)
-    return svd_result(*kernel(self, some, compute_uv))
+        return _svd_default.call(self, some, compute_uv)
+    return svd_default_result(*kernel(self, some, compute_uv))
 
 
-_svd.stub = svd
-_svd.result = svd_result
+_svd_default.stub = svd_default
+_svd_default.result = svd_default_result
+
+
+class svd_U_result(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+    __repr__ = show_result
+
+
+_svd_U = declare(
+    "aten::svd.U",
+    "(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) "
+    "U, Tensor(b!) S, Tensor(c!) V)",
+    (
+        ("self", "Tensor"),
+        ("some", "bool", True),
+        ("compute_uv", "bool", True),
+        ("U", "Tensor"),
+        ("S", "Tensor"),
+        ("V", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="linear_algebra.yaml:504",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
+#     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
+def svd_U(self: Tensor, some: bool = True, compute_uv: bool = True, *, U: Tensor, S: Tensor, V: Tensor) -> svd_U_result:
+    if type(some) is not bool:
+        some = _svd_U.convert(1, some)
+    if type(compute_uv) is not bool:
+        compute_uv = _svd_U.convert(2, compute_uv)
+    modes = active_modes()
+    if type(self) is ndarray and type(U) is ndarray and type(S) is ndarray and type(V) is ndarray and modes is None:
+        try:
+            kernel = _svd_U.table[ARRAYS]
+        except KeyError:
+            return _svd_U.call(self, some, compute_uv, U, S, V)
+        return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
+    try:
+        keys = self.keys | U.keys | S.keys | V.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _svd_U.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _svd_U.call(self, some, compute_uv, U, S, V)
+    return svd_U_result(*kernel(self, some, compute_uv, U, S, V))
+
+
+_svd_U.stub = svd_U
+_svd_U.result = svd_U_result
 
 _linalg_pinv_atol_rtol_tensor = declare(
     "aten::linalg_pinv.atol_rtol_tensor",
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:439",
+    where="linear_algebra.yaml:508",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19456,7 +20129,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:445",
+    where="linear_algebra.yaml:515",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19494,11 +20167,62 @@ def linalg_pinv_atol_rtol_float(
 
 _linalg_pinv_atol_rtol_float.stub = linalg_pinv_atol_rtol_float
 
+_linalg_pinv_atol_rtol_float_out = declare(
+    "aten::linalg_pinv.atol_rtol_float_out",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "float?", None),
+        ("rtol", "float?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:519",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_float_out(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_pinv_atol_rtol_float_out.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_pinv_atol_rtol_float_out.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_float_out.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_atol_rtol_float_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_pinv_atol_rtol_float_out.stub = linalg_pinv_atol_rtol_float_out
+
 _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:449",
+    where="linear_algebra.yaml:522",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19532,7 +20256,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:455",
+    where="linear_algebra.yaml:529",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19560,11 +20284,44 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = Fals
 
 _linalg_pinv_rcond_tensor.stub = linalg_pinv_rcond_tensor
 
+_linalg_pinv_out_rcond_tensor = declare(
+    "aten::linalg_pinv.out_rcond_tensor",
+    "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:535",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_out_rcond_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(rcond) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_out_rcond_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
+        return kernel(self, rcond, hermitian, out)
+    try:
+        keys = self.keys | rcond.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_out_rcond_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
+    return kernel(self, rcond, hermitian, out)
+
+
+_linalg_pinv_out_rcond_tensor.stub = linalg_pinv_out_rcond_tensor
+
 _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="linear_algebra.yaml:461",
+    where="linear_algebra.yaml:538",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19597,7 +20354,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:466",
+    where="linear_algebra.yaml:543",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19641,12 +20398,69 @@ def linalg_matrix_rank_atol_rtol_tensor(
 
 _linalg_matrix_rank_atol_rtol_tensor.stub = linalg_matrix_rank_atol_rtol_tensor
 
+_linalg_matrix_rank_atol_rtol_tensor_out = declare(
+    "aten::linalg_matrix_rank.atol_rtol_tensor_out",
+    "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("atol", "Tensor?", None),
+        ("rtol", "Tensor?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:547",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
+#     hermitian=False, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_tensor_out(
+    input: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_tensor_out.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
+        return kernel(input, atol, rtol, hermitian, out)
+    try:
+        keys = input.keys | out.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
+    return kernel(input, atol, rtol, hermitian, out)
+
+
+_linalg_matrix_rank_atol_rtol_tensor_out.stub = linalg_matrix_rank_atol_rtol_tensor_out
+
 _linalg_matrix_rank_atol_rtol_float = declare(
     "aten::linalg_matrix_rank.atol_rtol_float",
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="linear_algebra.yaml:470",
+    where="linear_algebra.yaml:550",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19684,11 +20498,62 @@ def linalg_matrix_rank_atol_rtol_float(
 
 _linalg_matrix_rank_atol_rtol_float.stub = linalg_matrix_rank_atol_rtol_float
 
+_linalg_matrix_rank_atol_rtol_float_out = declare(
+    "aten::linalg_matrix_rank.atol_rtol_float_out",
+    "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "float?", None),
+        ("rtol", "float?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:554",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_atol_rtol_float_out(
+    self: Tensor,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if atol is not None and type(atol) is not float:
+        atol = _linalg_matrix_rank_atol_rtol_float_out.convert(1, atol)
+    if rtol is not None and type(rtol) is not float:
+        rtol = _linalg_matrix_rank_atol_rtol_float_out.convert(2, rtol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_atol_rtol_float_out.convert(3, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_atol_rtol_float_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_atol_rtol_float_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_matrix_rank_atol_rtol_float_out.stub = linalg_matrix_rank_atol_rtol_float_out
+
 _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:474",
+    where="linear_algebra.yaml:557",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19722,7 +20587,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="linear_algebra.yaml:480",
+    where="linear_algebra.yaml:564",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19750,6 +20615,39 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = 
 
 _linalg_matrix_rank_tol_tensor.stub = linalg_matrix_rank_tol_tensor
 
+_linalg_matrix_rank_out_tol_tensor = declare(
+    "aten::linalg_matrix_rank.out_tol_tensor",
+    "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:570",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_out_tol_tensor.convert(2, hermitian)
+    modes = active_modes()
+    if type(input) is ndarray and type(tol) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_out_tol_tensor.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
+        return kernel(input, tol, hermitian, out)
+    try:
+        keys = input.keys | tol.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_out_tol_tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
+    return kernel(input, tol, hermitian, out)
+
+
+_linalg_matrix_rank_out_tol_tensor.stub = linalg_matrix_rank_out_tol_tensor
+
 _linalg_matrix_norm_default = declare(
     "aten::linalg_matrix_norm",
     "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19761,7 +20659,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:488",
+    where="linear_algebra.yaml:575",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19803,6 +20701,62 @@ def linalg_matrix_norm_default(
 
 _linalg_matrix_norm_default.stub = linalg_matrix_norm_default
 
+_linalg_matrix_norm_out = declare(
+    "aten::linalg_matrix_norm.out",
+    "(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:578",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_out(
+    self: Tensor,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not int and type(ord) is not float:
+        ord = _linalg_matrix_norm_out.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_matrix_norm_out.stub = linalg_matrix_norm_out
+
 _linalg_matrix_norm_str_ord = declare(
     "aten::linalg_matrix_norm.str_ord",
     "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19814,7 +20768,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:491",
+    where="linear_algebra.yaml:581",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19856,6 +20810,62 @@ def linalg_matrix_norm_str_ord(
 
 _linalg_matrix_norm_str_ord.stub = linalg_matrix_norm_str_ord
 
+_linalg_matrix_norm_str_ord_out = declare(
+    "aten::linalg_matrix_norm.str_ord_out",
+    "(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) "
+    "-> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "str", "fro"),
+        ("dim", "int[]", (-2, -1)),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:584",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
+#     dtype=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_norm_str_ord_out(
+    self: Tensor,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_matrix_norm_str_ord_out.convert(1, ord)
+    if not is_int_list(dim):
+        dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_norm_str_ord_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_norm_str_ord_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_matrix_norm_str_ord_out.stub = linalg_matrix_norm_str_ord_out
+
 _linalg_norm_default = declare(
     "aten::linalg_norm",
     "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19867,7 +20877,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:494",
+    where="linear_algebra.yaml:587",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19884,7 +20894,7 @@ def linalg_norm_default(
     if ord is not None and type(ord) is not int and type(ord) is not float:
         ord = _linalg_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -19908,6 +20918,62 @@ def linalg_norm_default(
 
 _linalg_norm_default.stub = linalg_norm_default
 
+_linalg_norm_out = declare(
+    "aten::linalg_norm.out",
+    "(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "Scalar?", None),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:591",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_out(
+    self: Tensor,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if ord is not None and type(ord) is not int and type(ord) is not float:
+        ord = _linalg_norm_out.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_out.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_norm_out.stub = linalg_norm_out
+
 _linalg_norm_ord_str = declare(
     "aten::linalg_norm.ord_str",
     "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -19919,7 +20985,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="linear_algebra.yaml:498",
+    where="linear_algebra.yaml:594",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19936,7 +21002,7 @@ def linalg_norm_ord_str(
     if type(ord) is not str:
         ord = _linalg_norm_ord_str.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_norm_ord_str.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
     if dtype is not None:
@@ -19960,11 +21026,67 @@ def linalg_norm_ord_str(
 
 _linalg_norm_ord_str.stub = linalg_norm_ord_str
 
+_linalg_norm_ord_str_out = declare(
+    "aten::linalg_norm.ord_str_out",
+    "(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("ord", "str"),
+        ("dim", "int[1]?", None),
+        ("keepdim", "bool", False),
+        ("dtype", "ScalarType?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="linear_algebra.yaml:598",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_norm_ord_str_out(
+    self: Tensor,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(ord) is not str:
+        ord = _linalg_norm_ord_str_out.convert(1, ord)
+    if dim is not None and not is_int_list(dim):
+        dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
+    if dtype is not None:
+        dtype = _linalg_norm_ord_str_out.convert(4, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_norm_ord_str_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
+        return kernel(self, ord, dim, keepdim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_norm_ord_str_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
+    return kernel(self, ord, dim, keepdim, dtype, out)
+
+
+_linalg_norm_ord_str_out.stub = linalg_norm_ord_str_out
+
 _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:502",
+    where="linear_algebra.yaml:601",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19996,7 +21118,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="linear_algebra.yaml:507",
+    where="linear_algebra.yaml:607",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20004,7 +21126,7 @@ _nuclear_norm_dim = declare(
 # nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False) -> Tensor:
     if not is_int_list(dim):
-        dim = _nuclear_norm_dim.convert(1, dim)
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nuclear_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -20026,11 +21148,46 @@ def nuclear_norm_dim(self: Tensor, dim: Sequence[int] | int, keepdim: bool = Fal
 
 _nuclear_norm_dim.stub = nuclear_norm_dim
 
+_nuclear_norm_dim_out = declare(
+    "aten::nuclear_norm.dim_out",
+    "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:610",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_dim_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    if not is_int_list(dim):
+        dim = [dim, dim] if type(dim) is int else _nuclear_norm_dim_out.convert(1, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_dim_out.convert(2, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_dim_out.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
+        return kernel(self, dim, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_dim_out.call(self, dim, keepdim, out)
+    return kernel(self, dim, keepdim, out)
+
+
+_nuclear_norm_dim_out.stub = nuclear_norm_dim_out
+
 _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="linear_algebra.yaml:510",
+    where="linear_algebra.yaml:612",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20058,11 +21215,44 @@ def linalg_cond_default(self: Tensor, p: Scalar | None = None) -> Tensor:
 
 _linalg_cond_default.stub = linalg_cond_default
 
+_linalg_cond_out = declare(
+    "aten::linalg_cond.out",
+    "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:616",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_out(self: Tensor, p: Scalar | None = None, *, out: Tensor) -> Tensor:
+    if p is not None and type(p) is not int and type(p) is not float:
+        p = _linalg_cond_out.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_out.call(self, p, out)
+        return kernel(self, p, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_out.call(self, p, out)
+    return kernel(self, p, out)
+
+
+_linalg_cond_out.stub = linalg_cond_out
+
 _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="linear_algebra.yaml:514",
+    where="linear_algebra.yaml:619",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20090,11 +21280,44 @@ def linalg_cond_p_str(self: Tensor, p: str) -> Tensor:
 
 _linalg_cond_p_str.stub = linalg_cond_p_str
 
+_linalg_cond_p_str_out = declare(
+    "aten::linalg_cond.p_str_out",
+    "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:623",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_cond_p_str_out(self: Tensor, p: str, *, out: Tensor) -> Tensor:
+    if type(p) is not str:
+        p = _linalg_cond_p_str_out.convert(1, p)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cond_p_str_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_cond_p_str_out.call(self, p, out)
+        return kernel(self, p, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cond_p_str_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cond_p_str_out.call(self, p, out)
+    return kernel(self, p, out)
+
+
+_linalg_cond_p_str_out.stub = linalg_cond_p_str_out
+
 _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="linear_algebra.yaml:518",
+    where="linear_algebra.yaml:626",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20124,41 +21347,41 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
 _cdist.stub = cdist
 
-__euclidean_dist = declare(
+__euclidean_dist_default = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="linear_algebra.yaml:520",
+    where="linear_algebra.yaml:628",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
-def _euclidean_dist(x1: Tensor, x2: Tensor) -> Tensor:
+def _euclidean_dist_default(x1: Tensor, x2: Tensor) -> Tensor:
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
         try:
-            kernel = __euclidean_dist.table[ARRAYS]
+            kernel = __euclidean_dist_default.table[ARRAYS]
         except KeyError:
-            return __euclidean_dist.call(x1, x2)
+            return __euclidean_dist_default.call(x1, x2)
         return kernel(x1, x2)
     try:
         keys = x1.keys | x2.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __euclidean_dist.table[keys]
+        kernel = __euclidean_dist_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __euclidean_dist.call(x1, x2)
+        return __euclidean_dist_default.call(x1, x2)
     return kernel(x1, x2)
 
 
-__euclidean_dist.stub = _euclidean_dist
+__euclidean_dist_default.stub = _euclidean_dist_default
 
 __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="linear_algebra.yaml:524",
+    where="linear_algebra.yaml:633",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22116,45 +23339,45 @@ def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Ten
 
 _unsafe_split_Tensor.stub = unsafe_split_Tensor
 
-_unsafe_split_with_sizes = declare(
+_unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="views.yaml:265",
+    where="views.yaml:266",
     tags=("pt2_compliant_tag",),
 )
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+def unsafe_split_with_sizes_default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
     if not is_int_list(split_sizes):
-        split_sizes = _unsafe_split_with_sizes.convert(1, split_sizes)
+        split_sizes = _unsafe_split_with_sizes_default.convert(1, split_sizes)
     if type(dim) is not int:
-        dim = _unsafe_split_with_sizes.convert(2, dim)
+        dim = _unsafe_split_with_sizes_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsafe_split_with_sizes.table[ARRAYS]
+            kernel = _unsafe_split_with_sizes_default.table[ARRAYS]
         except KeyError:
-            return _unsafe_split_with_sizes.call(self, split_sizes, dim)
+            return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
         return kernel(self, split_sizes, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_split_with_sizes.table[keys]
+        kernel = _unsafe_split_with_sizes_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsafe_split_with_sizes.call(self, split_sizes, dim)
+        return _unsafe_split_with_sizes_default.call(self, split_sizes, dim)
     return kernel(self, split_sizes, dim)
 
 
-_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
+_unsafe_split_with_sizes_default.stub = unsafe_split_with_sizes_default
 
 _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="views.yaml:270",
+    where="views.yaml:272",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -22188,7 +23411,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="views.yaml:278",
+    where="views.yaml:280",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22224,7 +23447,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="views.yaml:284",
+    where="views.yaml:286",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22255,7 +23478,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:290",
+    where="views.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22285,7 +23508,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:296",
+    where="views.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22315,7 +23538,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:302",
+    where="views.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22345,7 +23568,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="views.yaml:305",
+    where="views.yaml:307",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22375,7 +23598,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:310",
+    where="views.yaml:312",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22405,7 +23628,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:316",
+    where="views.yaml:318",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22439,7 +23662,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="views.yaml:322",
+    where="views.yaml:324",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22473,7 +23696,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="views.yaml:328",
+    where="views.yaml:330",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22507,7 +23730,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:334",
+    where="views.yaml:336",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22539,7 +23762,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:340",
+    where="views.yaml:342",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22569,7 +23792,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="views.yaml:346",
+    where="views.yaml:348",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22601,7 +23824,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="views.yaml:352",
+    where="views.yaml:354",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22635,7 +23858,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="views.yaml:358",
+    where="views.yaml:360",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22671,7 +23894,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="views.yaml:364",
+    where="views.yaml:366",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22702,7 +23925,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="views.yaml:370",
+    where="views.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22730,7 +23953,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryForma
 
 _resize_as_.stub = resize_as_
 
-_alias_copy = declare(
+_alias_copy_default = declare(
     "aten::alias_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -22740,243 +23963,243 @@ _alias_copy = declare(
 
 
 # alias_copy(Tensor self) -> Tensor
-def alias_copy(self: Tensor) -> Tensor:
+def alias_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _alias_copy.table[ARRAYS]
+            kernel = _alias_copy_default.table[ARRAYS]
         except KeyError:
-            return _alias_copy.call(self)
+            return _alias_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _alias_copy.table[keys]
+        kernel = _alias_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _alias_copy.call(self)
+        return _alias_copy_default.call(self)
     return kernel(self)
 
 
-_alias_copy.stub = alias_copy
+_alias_copy_default.stub = alias_copy_default
 
-_as_strided_copy = declare(
+_as_strided_copy_default = declare(
     "aten::as_strided_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="view_copies.yaml:11",
+    where="view_copies.yaml:12",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_copy(
+def as_strided_copy_default(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_copy.convert(1, size)
+        size = _as_strided_copy_default.convert(1, size)
     if not is_int_list(stride):
-        stride = _as_strided_copy.convert(2, stride)
+        stride = _as_strided_copy_default.convert(2, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_copy.convert(3, storage_offset)
+        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _as_strided_copy.table[ARRAYS]
+            kernel = _as_strided_copy_default.table[ARRAYS]
         except KeyError:
-            return _as_strided_copy.call(self, size, stride, storage_offset)
+            return _as_strided_copy_default.call(self, size, stride, storage_offset)
         return kernel(self, size, stride, storage_offset)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_copy.table[keys]
+        kernel = _as_strided_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_copy.call(self, size, stride, storage_offset)
+        return _as_strided_copy_default.call(self, size, stride, storage_offset)
     return kernel(self, size, stride, storage_offset)
 
 
-_as_strided_copy.stub = as_strided_copy
+_as_strided_copy_default.stub = as_strided_copy_default
 
-_detach_copy = declare(
+_detach_copy_default = declare(
     "aten::detach_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:17",
+    where="view_copies.yaml:19",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # detach_copy(Tensor self) -> Tensor
-def detach_copy(self: Tensor) -> Tensor:
+def detach_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _detach_copy.table[ARRAYS]
+            kernel = _detach_copy_default.table[ARRAYS]
         except KeyError:
-            return _detach_copy.call(self)
+            return _detach_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _detach_copy.table[keys]
+        kernel = _detach_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _detach_copy.call(self)
+        return _detach_copy_default.call(self)
     return kernel(self)
 
 
-_detach_copy.stub = detach_copy
+_detach_copy_default.stub = detach_copy_default
 
-_diagonal_copy = declare(
+_diagonal_copy_default = declare(
     "aten::diagonal_copy",
     "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="view_copies.yaml:23",
+    where="view_copies.yaml:26",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal_copy_default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     if type(offset) is not int:
-        offset = _diagonal_copy.convert(1, offset)
+        offset = _diagonal_copy_default.convert(1, offset)
     if type(dim1) is not int:
-        dim1 = _diagonal_copy.convert(2, dim1)
+        dim1 = _diagonal_copy_default.convert(2, dim1)
     if type(dim2) is not int:
-        dim2 = _diagonal_copy.convert(3, dim2)
+        dim2 = _diagonal_copy_default.convert(3, dim2)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _diagonal_copy.table[ARRAYS]
+            kernel = _diagonal_copy_default.table[ARRAYS]
         except KeyError:
-            return _diagonal_copy.call(self, offset, dim1, dim2)
+            return _diagonal_copy_default.call(self, offset, dim1, dim2)
         return kernel(self, offset, dim1, dim2)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _diagonal_copy.table[keys]
+        kernel = _diagonal_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _diagonal_copy.call(self, offset, dim1, dim2)
+        return _diagonal_copy_default.call(self, offset, dim1, dim2)
     return kernel(self, offset, dim1, dim2)
 
 
-_diagonal_copy.stub = diagonal_copy
+_diagonal_copy_default.stub = diagonal_copy_default
 
-_expand_copy = declare(
+_expand_copy_default = declare(
     "aten::expand_copy",
     "(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="view_copies.yaml:29",
+    where="view_copies.yaml:33",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-def expand_copy(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+def expand_copy_default(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
-        size = _expand_copy.convert(1, size)
+        size = _expand_copy_default.convert(1, size)
     if type(implicit) is not bool:
-        implicit = _expand_copy.convert(2, implicit)
+        implicit = _expand_copy_default.convert(2, implicit)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _expand_copy.table[ARRAYS]
+            kernel = _expand_copy_default.table[ARRAYS]
         except KeyError:
-            return _expand_copy.call(self, size, implicit)
+            return _expand_copy_default.call(self, size, implicit)
         return kernel(self, size, implicit)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _expand_copy.table[keys]
+        kernel = _expand_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _expand_copy.call(self, size, implicit)
+        return _expand_copy_default.call(self, size, implicit)
     return kernel(self, size, implicit)
 
 
-_expand_copy.stub = expand_copy
+_expand_copy_default.stub = expand_copy_default
 
-_permute_copy = declare(
+_permute_copy_default = declare(
     "aten::permute_copy",
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="view_copies.yaml:35",
+    where="view_copies.yaml:40",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+def permute_copy_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
     if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
-        dims = _permute_copy.convert(1, dims)
+        dims = _permute_copy_default.convert(1, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _permute_copy.table[ARRAYS]
+            kernel = _permute_copy_default.table[ARRAYS]
         except KeyError:
-            return _permute_copy.call(self, dims)
+            return _permute_copy_default.call(self, dims)
         return kernel(self, dims)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _permute_copy.table[keys]
+        kernel = _permute_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _permute_copy.call(self, dims)
+        return _permute_copy_default.call(self, dims)
     return kernel(self, dims)
 
 
-_permute_copy.stub = permute_copy
+_permute_copy_default.stub = permute_copy_default
 
-__reshape_alias_copy = declare(
+__reshape_alias_copy_default = declare(
     "aten::_reshape_alias_copy",
     "(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="view_copies.yaml:41",
+    where="view_copies.yaml:47",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+def _reshape_alias_copy_default(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
     if not is_int_list(size):
-        size = __reshape_alias_copy.convert(1, size)
+        size = __reshape_alias_copy_default.convert(1, size)
     if not is_int_list(stride):
-        stride = __reshape_alias_copy.convert(2, stride)
+        stride = __reshape_alias_copy_default.convert(2, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __reshape_alias_copy.table[ARRAYS]
+            kernel = __reshape_alias_copy_default.table[ARRAYS]
         except KeyError:
-            return __reshape_alias_copy.call(self, size, stride)
+            return __reshape_alias_copy_default.call(self, size, stride)
         return kernel(self, size, stride)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __reshape_alias_copy.table[keys]
+        kernel = __reshape_alias_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __reshape_alias_copy.call(self, size, stride)
+        return __reshape_alias_copy_default.call(self, size, stride)
     return kernel(self, size, stride)
 
 
-__reshape_alias_copy.stub = _reshape_alias_copy
+__reshape_alias_copy_default.stub = _reshape_alias_copy_default
 
 _select_copy_int = declare(
     "aten::select_copy.int",
     "(Tensor self, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="view_copies.yaml:47",
+    where="view_copies.yaml:54",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23016,7 +24239,7 @@ _slice_copy_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="view_copies.yaml:53",
+    where="view_copies.yaml:61",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23060,7 +24283,7 @@ _squeeze_copy_default = declare(
     "aten::squeeze_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:59",
+    where="view_copies.yaml:68",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23090,7 +24313,7 @@ _squeeze_copy_dim = declare(
     "aten::squeeze_copy.dim",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:65",
+    where="view_copies.yaml:75",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23122,7 +24345,7 @@ _squeeze_copy_dims = declare(
     "aten::squeeze_copy.dims",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="view_copies.yaml:71",
+    where="view_copies.yaml:82",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23152,41 +24375,41 @@ def squeeze_copy_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Ten
 
 _squeeze_copy_dims.stub = squeeze_copy_dims
 
-_t_copy = declare(
+_t_copy_default = declare(
     "aten::t_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:77",
+    where="view_copies.yaml:89",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # t_copy(Tensor self) -> Tensor
-def t_copy(self: Tensor) -> Tensor:
+def t_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _t_copy.table[ARRAYS]
+            kernel = _t_copy_default.table[ARRAYS]
         except KeyError:
-            return _t_copy.call(self)
+            return _t_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _t_copy.table[keys]
+        kernel = _t_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _t_copy.call(self)
+        return _t_copy_default.call(self)
     return kernel(self)
 
 
-_t_copy.stub = t_copy
+_t_copy_default.stub = t_copy_default
 
 _transpose_copy_int = declare(
     "aten::transpose_copy.int",
     "(Tensor self, int dim0, int dim1) -> Tensor",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="view_copies.yaml:83",
+    where="view_copies.yaml:96",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23216,139 +24439,139 @@ def transpose_copy_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 _transpose_copy_int.stub = transpose_copy_int
 
-_unfold_copy = declare(
+_unfold_copy_default = declare(
     "aten::unfold_copy",
     "(Tensor self, int dimension, int size, int step) -> Tensor",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="view_copies.yaml:89",
+    where="view_copies.yaml:103",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-def unfold_copy(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold_copy_default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if type(dimension) is not int:
-        dimension = _unfold_copy.convert(1, dimension)
+        dimension = _unfold_copy_default.convert(1, dimension)
     if type(size) is not int:
-        size = _unfold_copy.convert(2, size)
+        size = _unfold_copy_default.convert(2, size)
     if type(step) is not int:
-        step = _unfold_copy.convert(3, step)
+        step = _unfold_copy_default.convert(3, step)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unfold_copy.table[ARRAYS]
+            kernel = _unfold_copy_default.table[ARRAYS]
         except KeyError:
-            return _unfold_copy.call(self, dimension, size, step)
+            return _unfold_copy_default.call(self, dimension, size, step)
         return kernel(self, dimension, size, step)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unfold_copy.table[keys]
+        kernel = _unfold_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unfold_copy.call(self, dimension, size, step)
+        return _unfold_copy_default.call(self, dimension, size, step)
     return kernel(self, dimension, size, step)
 
 
-_unfold_copy.stub = unfold_copy
+_unfold_copy_default.stub = unfold_copy_default
 
-_unsqueeze_copy = declare(
+_unsqueeze_copy_default = declare(
     "aten::unsqueeze_copy",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="view_copies.yaml:95",
+    where="view_copies.yaml:110",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-def unsqueeze_copy(self: Tensor, dim: int) -> Tensor:
+def unsqueeze_copy_default(self: Tensor, dim: int) -> Tensor:
     if type(dim) is not int:
-        dim = _unsqueeze_copy.convert(1, dim)
+        dim = _unsqueeze_copy_default.convert(1, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsqueeze_copy.table[ARRAYS]
+            kernel = _unsqueeze_copy_default.table[ARRAYS]
         except KeyError:
-            return _unsqueeze_copy.call(self, dim)
+            return _unsqueeze_copy_default.call(self, dim)
         return kernel(self, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsqueeze_copy.table[keys]
+        kernel = _unsqueeze_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _unsqueeze_copy.call(self, dim)
+        return _unsqueeze_copy_default.call(self, dim)
     return kernel(self, dim)
 
 
-_unsqueeze_copy.stub = unsqueeze_copy
+_unsqueeze_copy_default.stub = unsqueeze_copy_default
 
-_view_as_complex_copy = declare(
+_view_as_complex_copy_default = declare(
     "aten::view_as_complex_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:101",
+    where="view_copies.yaml:117",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-def view_as_complex_copy(self: Tensor) -> Tensor:
+def view_as_complex_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_complex_copy.table[ARRAYS]
+            kernel = _view_as_complex_copy_default.table[ARRAYS]
         except KeyError:
-            return _view_as_complex_copy.call(self)
+            return _view_as_complex_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_complex_copy.table[keys]
+        kernel = _view_as_complex_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_complex_copy.call(self)
+        return _view_as_complex_copy_default.call(self)
     return kernel(self)
 
 
-_view_as_complex_copy.stub = view_as_complex_copy
+_view_as_complex_copy_default.stub = view_as_complex_copy_default
 
-_view_as_real_copy = declare(
+_view_as_real_copy_default = declare(
     "aten::view_as_real_copy",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="view_copies.yaml:107",
+    where="view_copies.yaml:124",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-def view_as_real_copy(self: Tensor) -> Tensor:
+def view_as_real_copy_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _view_as_real_copy.table[ARRAYS]
+            kernel = _view_as_real_copy_default.table[ARRAYS]
         except KeyError:
-            return _view_as_real_copy.call(self)
+            return _view_as_real_copy_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _view_as_real_copy.table[keys]
+        kernel = _view_as_real_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _view_as_real_copy.call(self)
+        return _view_as_real_copy_default.call(self)
     return kernel(self)
 
 
-_view_as_real_copy.stub = view_as_real_copy
+_view_as_real_copy_default.stub = view_as_real_copy_default
 
 _view_copy_default = declare(
     "aten::view_copy",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="view_copies.yaml:113",
+    where="view_copies.yaml:131",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23382,7 +24605,7 @@ _view_copy_dtype = declare(
     "aten::view_copy.dtype",
     "(Tensor self, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="view_copies.yaml:119",
+    where="view_copies.yaml:138",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -23515,9 +24738,9 @@ _roll_default = declare(
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 def roll_default(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = ()) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23809,7 +25032,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:78",
+    where="shapes.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23850,7 +25073,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:81",
+    where="shapes.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23892,7 +25115,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:86",
+    where="shapes.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23923,7 +25146,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:90",
+    where="shapes.yaml:91",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -23953,7 +25176,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:94",
+    where="shapes.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23984,7 +25207,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:98",
+    where="shapes.yaml:99",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24014,7 +25237,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:102",
+    where="shapes.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24043,7 +25266,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:104",
+    where="shapes.yaml:105",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24071,7 +25294,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:106",
+    where="shapes.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24100,7 +25323,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:108",
+    where="shapes.yaml:109",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24128,7 +25351,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:110",
+    where="shapes.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24157,7 +25380,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:114",
+    where="shapes.yaml:115",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24185,7 +25408,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:118",
+    where="shapes.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24214,7 +25437,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:120",
+    where="shapes.yaml:121",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24242,7 +25465,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:122",
+    where="shapes.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24271,7 +25494,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:124",
+    where="shapes.yaml:125",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24299,7 +25522,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24327,7 +25550,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:133",
+    where="shapes.yaml:134",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24356,7 +25579,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:135",
+    where="shapes.yaml:136",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24386,7 +25609,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:137",
+    where="shapes.yaml:138",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24414,7 +25637,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:141",
+    where="shapes.yaml:142",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24448,7 +25671,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:146",
+    where="shapes.yaml:147",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24481,7 +25704,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:149",
+    where="shapes.yaml:150",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -24513,7 +25736,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:151",
+    where="shapes.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24545,7 +25768,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24577,7 +25800,7 @@ def diag_embed_default(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int 
 
 _diag_embed_default.stub = diag_embed_default
 
-_tril_indices = declare(
+_tril_indices_default = declare(
     "aten::tril_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -24591,14 +25814,14 @@ _tril_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:161",
+    where="shapes.yaml:162",
     tags=("pt2_compliant_tag",),
 )
 
 
 # tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -24609,33 +25832,70 @@ def tril_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _tril_indices.convert(0, row)
+        row = _tril_indices_default.convert(0, row)
     if type(col) is not int:
-        col = _tril_indices.convert(1, col)
+        col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
-        offset = _tril_indices.convert(2, offset)
+        offset = _tril_indices_default.convert(2, offset)
     if dtype is not None:
-        dtype = _tril_indices.convert(3, dtype)
+        dtype = _tril_indices_default.convert(3, dtype)
     if layout is not None:
-        layout = _tril_indices.convert(4, layout)
+        layout = _tril_indices_default.convert(4, layout)
     if device is not None:
-        device = _tril_indices.convert(5, device)
+        device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _tril_indices.convert(6, pin_memory)
+        pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tril_indices.table[keys]
+        kernel = _tril_indices_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tril_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_tril_indices.stub = tril_indices
+_tril_indices_default.stub = tril_indices_default
 
-_triu_indices = declare(
+_tril_indices_out = declare(
+    "aten::tril_indices.out",
+    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="shapes.yaml:167",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def tril_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+    if type(row) is not int:
+        row = _tril_indices_out.convert(0, row)
+    if type(col) is not int:
+        col = _tril_indices_out.convert(1, col)
+    if type(offset) is not int:
+        offset = _tril_indices_out.convert(2, offset)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _tril_indices_out.table[ARRAYS]
+        except KeyError:
+            return _tril_indices_out.call(row, col, offset, out)
+        return kernel(row, col, offset, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tril_indices_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tril_indices_out.call(row, col, offset, out)
+    return kernel(row, col, offset, out)
+
+
+_tril_indices_out.stub = tril_indices_out
+
+_triu_indices_default = declare(
     "aten::triu_indices",
     "(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -24649,14 +25909,14 @@ _triu_indices = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:166",
+    where="shapes.yaml:169",
     tags=("pt2_compliant_tag",),
 )
 
 
 # triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
-def triu_indices(
+def triu_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -24667,31 +25927,68 @@ def triu_indices(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(row) is not int:
-        row = _triu_indices.convert(0, row)
+        row = _triu_indices_default.convert(0, row)
     if type(col) is not int:
-        col = _triu_indices.convert(1, col)
+        col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
-        offset = _triu_indices.convert(2, offset)
+        offset = _triu_indices_default.convert(2, offset)
     if dtype is not None:
-        dtype = _triu_indices.convert(3, dtype)
+        dtype = _triu_indices_default.convert(3, dtype)
     if layout is not None:
-        layout = _triu_indices.convert(4, layout)
+        layout = _triu_indices_default.convert(4, layout)
     if device is not None:
-        device = _triu_indices.convert(5, device)
+        device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _triu_indices.convert(6, pin_memory)
+        pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _triu_indices.table[keys]
+        kernel = _triu_indices_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _triu_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
     return kernel(row, col, offset, dtype, layout, device, pin_memory)
 
 
-_triu_indices.stub = triu_indices
+_triu_indices_default.stub = triu_indices_default
+
+_triu_indices_out = declare(
+    "aten::triu_indices.out",
+    "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="shapes.yaml:174",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+def triu_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
+    if type(row) is not int:
+        row = _triu_indices_out.convert(0, row)
+    if type(col) is not int:
+        col = _triu_indices_out.convert(1, col)
+    if type(offset) is not int:
+        offset = _triu_indices_out.convert(2, offset)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _triu_indices_out.table[ARRAYS]
+        except KeyError:
+            return _triu_indices_out.call(row, col, offset, out)
+        return kernel(row, col, offset, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _triu_indices_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _triu_indices_out.call(row, col, offset, out)
+    return kernel(row, col, offset, out)
+
+
+_triu_indices_out.stub = triu_indices_out
 
 _slice_scatter_default = declare(
     "aten::slice_scatter",
@@ -24704,7 +26001,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:173",
+    where="shapes.yaml:178",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -24749,7 +26046,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:181",
+    where="shapes.yaml:186",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24783,7 +26080,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:188",
+    where="shapes.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24815,7 +26112,7 @@ def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int = 0, dim1: i
 
 _diagonal_scatter_default.stub = diagonal_scatter_default
 
-_as_strided_scatter = declare(
+_as_strided_scatter_default = declare(
     "aten::as_strided_scatter",
     "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
     (
@@ -24825,13 +26122,13 @@ _as_strided_scatter = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:195",
+    where="shapes.yaml:200",
     tags=("pt2_compliant_tag",),
 )
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-def as_strided_scatter(
+def as_strided_scatter_default(
     self: Tensor,
     src: Tensor,
     size: Sequence[int],
@@ -24839,35 +26136,35 @@ def as_strided_scatter(
     storage_offset: int | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _as_strided_scatter.convert(2, size)
+        size = _as_strided_scatter_default.convert(2, size)
     if not is_int_list(stride):
-        stride = _as_strided_scatter.convert(3, stride)
+        stride = _as_strided_scatter_default.convert(3, stride)
     if storage_offset is not None and type(storage_offset) is not int:
-        storage_offset = _as_strided_scatter.convert(4, storage_offset)
+        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
     modes = active_modes()
     if type(self) is ndarray and type(src) is ndarray and modes is None:
         try:
-            kernel = _as_strided_scatter.table[ARRAYS]
+            kernel = _as_strided_scatter_default.table[ARRAYS]
         except KeyError:
-            return _as_strided_scatter.call(self, src, size, stride, storage_offset)
+            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
         return kernel(self, src, size, stride, storage_offset)
     try:
         keys = self.keys | src.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _as_strided_scatter.table[keys]
+        kernel = _as_strided_scatter_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _as_strided_scatter.call(self, src, size, stride, storage_offset)
+        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
     return kernel(self, src, size, stride, storage_offset)
 
 
-_as_strided_scatter.stub = as_strided_scatter
+_as_strided_scatter_default.stub = as_strided_scatter_default
 
 _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:202",
+    where="shapes.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24901,7 +26198,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:209",
+    where="shapes.yaml:215",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24909,7 +26206,7 @@ _reflection_pad1d_default = declare(
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def reflection_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24933,7 +26230,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:216",
+    where="shapes.yaml:222",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24965,7 +26262,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:223",
+    where="shapes.yaml:229",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24997,7 +26294,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:230",
+    where="shapes.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25005,7 +26302,7 @@ _replication_pad1d_default = declare(
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor
 def replication_pad1d_default(self: Tensor, padding: Sequence[int] | int) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25029,7 +26326,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:237",
+    where="shapes.yaml:243",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25061,7 +26358,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:244",
+    where="shapes.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25093,7 +26390,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:251",
+    where="shapes.yaml:257",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25127,7 +26424,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:254",
+    where="shapes.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25163,7 +26460,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:257",
+    where="shapes.yaml:263",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26024,7 +27321,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill_Tensor.stub = masked_fill_Tensor
 
-_masked_select = declare(
+_masked_select_default = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
@@ -26034,31 +27331,62 @@ _masked_select = declare(
 
 
 # masked_select(Tensor self, Tensor mask) -> Tensor
-def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+def masked_select_default(self: Tensor, mask: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and modes is None:
         try:
-            kernel = _masked_select.table[ARRAYS]
+            kernel = _masked_select_default.table[ARRAYS]
         except KeyError:
-            return _masked_select.call(self, mask)
+            return _masked_select_default.call(self, mask)
         return kernel(self, mask)
     try:
         keys = self.keys | mask.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _masked_select.table[keys]
+        kernel = _masked_select_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _masked_select.call(self, mask)
+        return _masked_select_default.call(self, mask)
     return kernel(self, mask)
 
 
-_masked_select.stub = masked_select
+_masked_select_default.stub = masked_select_default
+
+_masked_select_out = declare(
+    "aten::masked_select.out",
+    "(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("mask", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="indexing.yaml:177",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
+def masked_select_out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _masked_select_out.table[ARRAYS]
+        except KeyError:
+            return _masked_select_out.call(self, mask, out)
+        return kernel(self, mask, out)
+    try:
+        keys = self.keys | mask.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_select_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_select_out.call(self, mask, out)
+    return kernel(self, mask, out)
+
+
+_masked_select_out.stub = masked_select_out
 
 _nonzero = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:177",
+    where="indexing.yaml:179",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26088,7 +27416,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="indexing.yaml:184",
+    where="indexing.yaml:186",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26118,7 +27446,7 @@ _nonzero_numpy = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="indexing.yaml:190",
+    where="indexing.yaml:192",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26148,7 +27476,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="indexing.yaml:195",
+    where="indexing.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26178,7 +27506,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26210,7 +27538,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26344,7 +27672,7 @@ _log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:22",
+    where="nn.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26378,7 +27706,7 @@ __safe_softmax = declare(
     "aten::_safe_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="nn.yaml:27",
+    where="nn.yaml:29",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26408,23 +27736,23 @@ def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Ten
 
 __safe_softmax.stub = _safe_softmax
 
-_linear = declare(
+_linear_default = declare(
     "aten::linear",
     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:31",
+    where="nn.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
 
 # linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear_default(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _linear.table[ARRAYS]
+            kernel = _linear_default.table[ARRAYS]
         except KeyError:
-            return _linear.call(input, weight, bias)
+            return _linear_default.call(input, weight, bias)
         return kernel(input, weight, bias)
     try:
         keys = input.keys | weight.keys
@@ -26432,19 +27760,58 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _linear.table[keys]
+        kernel = _linear_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _linear.call(input, weight, bias)
+        return _linear_default.call(input, weight, bias)
     return kernel(input, weight, bias)
 
 
-_linear.stub = linear
+_linear_default.stub = linear_default
+
+_linear_out = declare(
+    "aten::linear.out",
+    "(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:35",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
+def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and type(weight) is ndarray
+        and (bias is None or type(bias) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linear_out.table[ARRAYS]
+        except KeyError:
+            return _linear_out.call(input, weight, bias, out)
+        return kernel(input, weight, bias, out)
+    try:
+        keys = input.keys | weight.keys | out.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linear_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linear_out.call(input, weight, bias, out)
+    return kernel(input, weight, bias, out)
+
+
+_linear_out.stub = linear_out
 
 _bilinear = declare(
     "aten::bilinear",
     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input1", "Tensor"), ("input2", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="nn.yaml:33",
+    where="nn.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26489,7 +27856,7 @@ _embedding_default = declare(
         ("scale_grad_by_freq", "bool", False),
         ("sparse", "bool", False),
     ),
-    where="nn.yaml:37",
+    where="nn.yaml:41",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -26532,7 +27899,7 @@ _embedding_renorm_default = declare(
     "aten::embedding_renorm",
     "(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26566,7 +27933,7 @@ _one_hot = declare(
     "aten::one_hot",
     "(Tensor self, int num_classes=-1) -> Tensor",
     (("self", "Tensor"), ("num_classes", "int", -1)),
-    where="nn.yaml:50",
+    where="nn.yaml:54",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -26598,7 +27965,7 @@ _native_dropout_default = declare(
     "aten::native_dropout",
     "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?")),
-    where="nn.yaml:55",
+    where="nn.yaml:59",
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26632,7 +27999,7 @@ _dropout = declare(
     "aten::dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:62",
+    where="nn.yaml:66",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26666,7 +28033,7 @@ _dropout_ = declare(
     "aten::dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:65",
+    where="nn.yaml:69",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26700,7 +28067,7 @@ _feature_dropout = declare(
     "aten::feature_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:68",
+    where="nn.yaml:72",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26734,7 +28101,7 @@ _feature_dropout_ = declare(
     "aten::feature_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:71",
+    where="nn.yaml:75",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26768,7 +28135,7 @@ _alpha_dropout = declare(
     "aten::alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:74",
+    where="nn.yaml:78",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26802,7 +28169,7 @@ _alpha_dropout_ = declare(
     "aten::alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:77",
+    where="nn.yaml:81",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26836,7 +28203,7 @@ _feature_alpha_dropout = declare(
     "aten::feature_alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:80",
+    where="nn.yaml:84",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26870,7 +28237,7 @@ _feature_alpha_dropout_ = declare(
     "aten::feature_alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="nn.yaml:83",
+    where="nn.yaml:87",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26915,7 +28282,7 @@ _scaled_dot_product_attention = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=6,
-    where="nn.yaml:88",
+    where="nn.yaml:92",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -26993,7 +28360,7 @@ __scaled_dot_product_attention_math = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=7,
-    where="nn.yaml:91",
+    where="nn.yaml:95",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -27725,7 +29092,123 @@ def _native_batch_norm_legit_default(
 
 __native_batch_norm_legit_default.stub = _native_batch_norm_legit_default
 
-__native_batch_norm_legit_no_training = declare(
+__native_batch_norm_legit_out = declare(
+    "aten::_native_batch_norm_legit.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, "
+    "float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), "
+    "Tensor(e!), Tensor(f!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor"),
+        ("running_var", "Tensor"),
+        ("training", "bool"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out", "Tensor"),
+        ("save_mean", "Tensor"),
+        ("save_invstd", "Tensor"),
+    ),
+    kwarg_only=8,
+    where="normalization.yaml:64",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# _native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
+#     running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!)
+#     save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))
+def _native_batch_norm_legit_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(training) is not bool:
+        training = __native_batch_norm_legit_out.convert(5, training)
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_out.convert(6, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_out.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and type(out) is ndarray
+        and type(save_mean) is ndarray
+        and type(save_invstd) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_out.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+                out,
+                save_mean,
+                save_invstd,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys | out.keys | save_mean.keys | save_invstd.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+
+
+__native_batch_norm_legit_out.stub = _native_batch_norm_legit_out
+
+__native_batch_norm_legit_no_training_default = declare(
     "aten::_native_batch_norm_legit_no_training",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
     "eps) -> (Tensor, Tensor, Tensor)",
@@ -27738,14 +29221,14 @@ __native_batch_norm_legit_no_training = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:64",
+    where="normalization.yaml:66",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
 #     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def _native_batch_norm_legit_no_training(
+def _native_batch_norm_legit_no_training_default(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -27755,9 +29238,9 @@ def _native_batch_norm_legit_no_training(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(momentum) is not float:
-        momentum = __native_batch_norm_legit_no_training.convert(5, momentum)
+        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
     if type(eps) is not float:
-        eps = __native_batch_norm_legit_no_training.convert(6, eps)
+        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -27768,9 +29251,9 @@ def _native_batch_norm_legit_no_training(
         and modes is None
     ):
         try:
-            kernel = __native_batch_norm_legit_no_training.table[ARRAYS]
+            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
         except KeyError:
-            return __native_batch_norm_legit_no_training.call(
+            return __native_batch_norm_legit_no_training_default.call(
                 input,
                 weight,
                 bias,
@@ -27788,15 +29271,23 @@ def _native_batch_norm_legit_no_training(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __native_batch_norm_legit_no_training.table[keys]
+        kernel = __native_batch_norm_legit_no_training_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __native_batch_norm_legit_no_training.call(input, weight, bias, running_mean, running_var, momentum, eps)
+        return __native_batch_norm_legit_no_training_default.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+        )
     return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
 
 
-__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
+__native_batch_norm_legit_no_training_default.stub = _native_batch_norm_legit_no_training_default
 
-_native_batch_norm = declare(
+_native_batch_norm_default = declare(
     "aten::native_batch_norm",
     "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
     "momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -27810,14 +29301,14 @@ _native_batch_norm = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="normalization.yaml:69",
+    where="normalization.yaml:72",
     tags=("pt2_compliant_tag",),
 )
 
 
 # native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
-def native_batch_norm(
+def native_batch_norm_default(
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -27828,11 +29319,11 @@ def native_batch_norm(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if type(training) is not bool:
-        training = _native_batch_norm.convert(5, training)
+        training = _native_batch_norm_default.convert(5, training)
     if type(momentum) is not float:
-        momentum = _native_batch_norm.convert(6, momentum)
+        momentum = _native_batch_norm_default.convert(6, momentum)
     if type(eps) is not float:
-        eps = _native_batch_norm.convert(7, eps)
+        eps = _native_batch_norm_default.convert(7, eps)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -27843,9 +29334,18 @@ def native_batch_norm(
         and modes is None
     ):
         try:
-            kernel = _native_batch_norm.table[ARRAYS]
+            kernel = _native_batch_norm_default.table[ARRAYS]
         except KeyError:
-            return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+            return _native_batch_norm_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+            )
         return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
     try:
         keys = input.keys
@@ -27859,13 +29359,133 @@ def native_batch_norm(
             keys |= running_var.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _native_batch_norm.table[keys]
+        kernel = _native_batch_norm_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
     return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-_native_batch_norm.stub = native_batch_norm
+_native_batch_norm_default.stub = native_batch_norm_default
+
+_native_batch_norm_out = declare(
+    "aten::native_batch_norm.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
+    "momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), "
+    "Tensor(b!), Tensor(c!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor?"),
+        ("running_var", "Tensor?"),
+        ("training", "bool"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out", "Tensor"),
+        ("save_mean", "Tensor"),
+        ("save_invstd", "Tensor"),
+    ),
+    kwarg_only=8,
+    where="normalization.yaml:76",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+#     training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) ->
+#     (Tensor(a!), Tensor(b!), Tensor(c!))
+def native_batch_norm_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(training) is not bool:
+        training = _native_batch_norm_out.convert(5, training)
+    if type(momentum) is not float:
+        momentum = _native_batch_norm_out.convert(6, momentum)
+    if type(eps) is not float:
+        eps = _native_batch_norm_out.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and (running_mean is None or type(running_mean) is ndarray)
+        and (running_var is None or type(running_var) is ndarray)
+        and type(out) is ndarray
+        and type(save_mean) is ndarray
+        and type(save_invstd) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _native_batch_norm_out.table[ARRAYS]
+        except KeyError:
+            return _native_batch_norm_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+                out,
+                save_mean,
+                save_invstd,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    try:
+        keys = input.keys | out.keys | save_mean.keys | save_invstd.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if running_mean is not None:
+            keys |= running_mean.keys
+        if running_var is not None:
+            keys |= running_var.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _native_batch_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _native_batch_norm_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+            out,
+            save_mean,
+            save_invstd,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd)
+
+
+_native_batch_norm_out.stub = native_batch_norm_out
 
 _batch_norm = declare(
     "aten::batch_norm",
@@ -27882,7 +29502,7 @@ _batch_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:73",
+    where="normalization.yaml:78",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -27967,7 +29587,7 @@ _instance_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="normalization.yaml:76",
+    where="normalization.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28443,7 +30063,7 @@ _rrelu_with_noise = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:66",
+    where="activations.yaml:64",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28497,7 +30117,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:71",
+    where="activations.yaml:69",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28551,7 +30171,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="activations.yaml:76",
+    where="activations.yaml:72",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28597,7 +30217,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="activations.yaml:82",
+    where="activations.yaml:78",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28631,7 +30251,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:89",
+    where="activations.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28657,37 +30277,6 @@ def log_sigmoid_default(self: Tensor) -> Tensor:
 
 _log_sigmoid_default.stub = log_sigmoid_default
 
-_log_sigmoid_out = declare(
-    "aten::log_sigmoid.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="activations.yaml:93",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _log_sigmoid_out.table[ARRAYS]
-        except KeyError:
-            return _log_sigmoid_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _log_sigmoid_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _log_sigmoid_out.call(self, out)
-    return kernel(self, out)
-
-
-_log_sigmoid_out.stub = log_sigmoid_out
-
 
 class log_sigmoid_forward_default_result(NamedTuple):
     output: Tensor
@@ -28700,7 +30289,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="activations.yaml:95",
+    where="activations.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28732,7 +30321,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:98",
+    where="activations.yaml:93",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28762,7 +30351,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -28796,7 +30385,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:111",
+    where="activations.yaml:106",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28826,7 +30415,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:116",
+    where="activations.yaml:111",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -28856,7 +30445,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28886,7 +30475,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28916,7 +30505,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:133",
+    where="activations.yaml:128",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28948,7 +30537,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="activations.yaml:141",
+    where="activations.yaml:136",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28980,7 +30569,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -29014,7 +30603,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="activations.yaml:155",
+    where="activations.yaml:150",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29218,7 +30807,7 @@ def binary_cross_entropy_default(
 
 _binary_cross_entropy_default.stub = binary_cross_entropy_default
 
-_binary_cross_entropy_with_logits = declare(
+_binary_cross_entropy_with_logits_default = declare(
     "aten::binary_cross_entropy_with_logits",
     "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
     (
@@ -29235,7 +30824,7 @@ _binary_cross_entropy_with_logits = declare(
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 #     reduction=Mean) -> Tensor
-def binary_cross_entropy_with_logits(
+def binary_cross_entropy_with_logits_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29243,7 +30832,7 @@ def binary_cross_entropy_with_logits(
     reduction: int = 1,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _binary_cross_entropy_with_logits.convert(4, reduction)
+        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29253,9 +30842,9 @@ def binary_cross_entropy_with_logits(
         and modes is None
     ):
         try:
-            kernel = _binary_cross_entropy_with_logits.table[ARRAYS]
+            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
         except KeyError:
-            return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
+            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
         return kernel(self, target, weight, pos_weight, reduction)
     try:
         keys = self.keys | target.keys
@@ -29265,20 +30854,20 @@ def binary_cross_entropy_with_logits(
             keys |= pos_weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _binary_cross_entropy_with_logits.table[keys]
+        kernel = _binary_cross_entropy_with_logits_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _binary_cross_entropy_with_logits.call(self, target, weight, pos_weight, reduction)
+        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
     return kernel(self, target, weight, pos_weight, reduction)
 
 
-_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
+_binary_cross_entropy_with_logits_default.stub = binary_cross_entropy_with_logits_default
 
 _kl_div = declare(
     "aten::kl_div",
     "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("log_target", "bool", False)),
     kwarg_only=3,
-    where="losses.yaml:37",
+    where="losses.yaml:38",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29308,43 +30897,43 @@ def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool
 
 _kl_div.stub = kl_div
 
-_soft_margin_loss = declare(
+_soft_margin_loss_default = declare(
     "aten::soft_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:39",
+    where="losses.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def soft_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _soft_margin_loss.convert(2, reduction)
+        reduction = _soft_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _soft_margin_loss.table[ARRAYS]
+            kernel = _soft_margin_loss_default.table[ARRAYS]
         except KeyError:
-            return _soft_margin_loss.call(self, target, reduction)
+            return _soft_margin_loss_default.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _soft_margin_loss.table[keys]
+        kernel = _soft_margin_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _soft_margin_loss.call(self, target, reduction)
+        return _soft_margin_loss_default.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_soft_margin_loss.stub = soft_margin_loss
+_soft_margin_loss_default.stub = soft_margin_loss_default
 
 _hinge_embedding_loss = declare(
     "aten::hinge_embedding_loss",
     "(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("margin", "float", 1.0), ("reduction", "int", 1)),
-    where="losses.yaml:43",
+    where="losses.yaml:45",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29385,7 +30974,7 @@ _poisson_nll_loss = declare(
         ("eps", "float"),
         ("reduction", "int"),
     ),
-    where="losses.yaml:45",
+    where="losses.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29419,7 +31008,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 _poisson_nll_loss.stub = poisson_nll_loss
 
-_nll_loss = declare(
+_nll_loss_default = declare(
     "aten::nll_loss",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -29429,13 +31018,13 @@ _nll_loss = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:49",
+    where="losses.yaml:51",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss(
+def nll_loss_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29443,9 +31032,9 @@ def nll_loss(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss.convert(3, reduction)
+        reduction = _nll_loss_default.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss.convert(4, ignore_index)
+        ignore_index = _nll_loss_default.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29454,9 +31043,9 @@ def nll_loss(
         and modes is None
     ):
         try:
-            kernel = _nll_loss.table[ARRAYS]
+            kernel = _nll_loss_default.table[ARRAYS]
         except KeyError:
-            return _nll_loss.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -29464,13 +31053,13 @@ def nll_loss(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss.table[keys]
+        kernel = _nll_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss.stub = nll_loss
+_nll_loss_default.stub = nll_loss_default
 
 
 class nll_loss_forward_default_result(NamedTuple):
@@ -29485,7 +31074,7 @@ _nll_loss_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:53",
+    where="losses.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29544,7 +31133,7 @@ _nll_loss_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:56",
+    where="losses.yaml:59",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -29593,7 +31182,7 @@ def nll_loss_forward_output(
 
 _nll_loss_forward_output.stub = nll_loss_forward_output
 
-_nll_loss2d = declare(
+_nll_loss2d_default = declare(
     "aten::nll_loss2d",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
     (
@@ -29603,13 +31192,13 @@ _nll_loss2d = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:62",
+    where="losses.yaml:65",
     tags=("pt2_compliant_tag",),
 )
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
-def nll_loss2d(
+def nll_loss2d_default(
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -29617,9 +31206,9 @@ def nll_loss2d(
     ignore_index: int = -100,
 ) -> Tensor:
     if type(reduction) is not int:
-        reduction = _nll_loss2d.convert(3, reduction)
+        reduction = _nll_loss2d_default.convert(3, reduction)
     if type(ignore_index) is not int:
-        ignore_index = _nll_loss2d.convert(4, ignore_index)
+        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
     modes = active_modes()
     if (
         type(self) is ndarray
@@ -29628,9 +31217,9 @@ def nll_loss2d(
         and modes is None
     ):
         try:
-            kernel = _nll_loss2d.table[ARRAYS]
+            kernel = _nll_loss2d_default.table[ARRAYS]
         except KeyError:
-            return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
+            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
         return kernel(self, target, weight, reduction, ignore_index)
     try:
         keys = self.keys | target.keys
@@ -29638,13 +31227,13 @@ def nll_loss2d(
             keys |= weight.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nll_loss2d.table[keys]
+        kernel = _nll_loss2d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nll_loss2d.call(self, target, weight, reduction, ignore_index)
+        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
     return kernel(self, target, weight, reduction, ignore_index)
 
 
-_nll_loss2d.stub = nll_loss2d
+_nll_loss2d_default.stub = nll_loss2d_default
 
 
 class nll_loss2d_forward_default_result(NamedTuple):
@@ -29659,7 +31248,7 @@ _nll_loss2d_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="losses.yaml:66",
+    where="losses.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29718,7 +31307,7 @@ _nll_loss2d_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="losses.yaml:69",
+    where="losses.yaml:73",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -29777,7 +31366,7 @@ _nll_loss_nd = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="losses.yaml:75",
+    where="losses.yaml:79",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29832,7 +31421,7 @@ _cross_entropy_loss = declare(
         ("ignore_index", "SymInt", -100),
         ("label_smoothing", "float", 0.0),
     ),
-    where="losses.yaml:77",
+    where="losses.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29890,7 +31479,7 @@ _multi_margin_loss_default = declare(
         ("weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:79",
+    where="losses.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29937,37 +31526,37 @@ def multi_margin_loss_default(
 
 _multi_margin_loss_default.stub = multi_margin_loss_default
 
-_multilabel_margin_loss = declare(
+_multilabel_margin_loss_default = declare(
     "aten::multilabel_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="losses.yaml:85",
+    where="losses.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     if type(reduction) is not int:
-        reduction = _multilabel_margin_loss.convert(2, reduction)
+        reduction = _multilabel_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
         try:
-            kernel = _multilabel_margin_loss.table[ARRAYS]
+            kernel = _multilabel_margin_loss_default.table[ARRAYS]
         except KeyError:
-            return _multilabel_margin_loss.call(self, target, reduction)
+            return _multilabel_margin_loss_default.call(self, target, reduction)
         return kernel(self, target, reduction)
     try:
         keys = self.keys | target.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _multilabel_margin_loss.table[keys]
+        kernel = _multilabel_margin_loss_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _multilabel_margin_loss.call(self, target, reduction)
+        return _multilabel_margin_loss_default.call(self, target, reduction)
     return kernel(self, target, reduction)
 
 
-_multilabel_margin_loss.stub = multilabel_margin_loss
+_multilabel_margin_loss_default.stub = multilabel_margin_loss_default
 
 
 class multilabel_margin_loss_forward_default_result(NamedTuple):
@@ -29981,7 +31570,7 @@ _multilabel_margin_loss_forward_default = declare(
     "aten::multilabel_margin_loss_forward",
     "(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int")),
-    where="losses.yaml:89",
+    where="losses.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30020,7 +31609,7 @@ _multilabel_margin_loss_forward_output = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int"), ("output", "Tensor"), ("is_target", "Tensor")),
     kwarg_only=3,
-    where="losses.yaml:92",
+    where="losses.yaml:97",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30072,7 +31661,7 @@ _margin_ranking_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:100",
+    where="losses.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30118,7 +31707,7 @@ _cosine_embedding_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:102",
+    where="losses.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30168,7 +31757,7 @@ _triplet_margin_loss = declare(
         ("swap", "bool", False),
         ("reduction", "int", 1),
     ),
-    where="losses.yaml:104",
+    where="losses.yaml:109",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30218,7 +31807,7 @@ _cosine_similarity = declare(
     "aten::cosine_similarity",
     "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("dim", "int", 1), ("eps", "float", 1e-08)),
-    where="losses.yaml:106",
+    where="losses.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30252,7 +31841,7 @@ _pairwise_distance = declare(
     "aten::pairwise_distance",
     "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("eps", "float", 1e-06), ("keepdim", "bool", False)),
-    where="losses.yaml:108",
+    where="losses.yaml:113",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30284,7 +31873,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06
 
 _pairwise_distance.stub = pairwise_distance
 
-_convolution_default = declare(
+_convolution_default_ = declare(
     "aten::convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -30318,23 +31907,23 @@ def convolution_default(
     groups: int,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_default.convert(3, stride)
+        stride = _convolution_default_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default.convert(4, padding)
+        padding = _convolution_default_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default.convert(5, dilation)
+        dilation = _convolution_default_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default.convert(6, transposed)
+        transposed = _convolution_default_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default.convert(7, output_padding)
+        output_padding = _convolution_default_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default.convert(8, groups)
+        groups = _convolution_default_.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default.table[ARRAYS]
+            kernel = _convolution_default_.table[ARRAYS]
         except KeyError:
-            return _convolution_default.call(
+            return _convolution_default_.call(
                 input,
                 weight,
                 bias,
@@ -30352,9 +31941,9 @@ def convolution_default(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default.table[keys]
+        kernel = _convolution_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default.call(
+        return _convolution_default_.call(
             input,
             weight,
             bias,
@@ -30368,9 +31957,9 @@ def convolution_default(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-_convolution_default.stub = convolution_default
+_convolution_default_.stub = convolution_default
 
-__convolution = declare(
+__convolution_default = declare(
     "aten::_convolution",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
@@ -30398,7 +31987,7 @@ __convolution = declare(
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
 #     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
 #     bool allow_tf32) -> Tensor
-def _convolution(
+def _convolution_default(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -30414,31 +32003,31 @@ def _convolution(
     allow_tf32: bool,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = __convolution.convert(3, stride)
+        stride = __convolution_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = __convolution.convert(4, padding)
+        padding = __convolution_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = __convolution.convert(5, dilation)
+        dilation = __convolution_default.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = __convolution.convert(6, transposed)
+        transposed = __convolution_default.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = __convolution.convert(7, output_padding)
+        output_padding = __convolution_default.convert(7, output_padding)
     if type(groups) is not int:
-        groups = __convolution.convert(8, groups)
+        groups = __convolution_default.convert(8, groups)
     if type(benchmark) is not bool:
-        benchmark = __convolution.convert(9, benchmark)
+        benchmark = __convolution_default.convert(9, benchmark)
     if type(deterministic) is not bool:
-        deterministic = __convolution.convert(10, deterministic)
+        deterministic = __convolution_default.convert(10, deterministic)
     if type(cudnn_enabled) is not bool:
-        cudnn_enabled = __convolution.convert(11, cudnn_enabled)
+        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
     if type(allow_tf32) is not bool:
-        allow_tf32 = __convolution.convert(12, allow_tf32)
+        allow_tf32 = __convolution_default.convert(12, allow_tf32)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = __convolution.table[ARRAYS]
+            kernel = __convolution_default.table[ARRAYS]
         except KeyError:
-            return __convolution.call(
+            return __convolution_default.call(
                 input,
                 weight,
                 bias,
@@ -30474,9 +32063,9 @@ def _convolution(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __convolution.table[keys]
+        kernel = __convolution_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __convolution.call(
+        return __convolution_default.call(
             input,
             weight,
             bias,
@@ -30508,7 +32097,7 @@ def _convolution(
     )
 
 
-__convolution.stub = _convolution
+__convolution_default.stub = _convolution_default
 
 _conv1d_default = declare(
     "aten::conv1d",
@@ -30523,7 +32112,7 @@ _conv1d_default = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:16",
+    where="convolution.yaml:17",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30540,11 +32129,11 @@ def conv1d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_default.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv1d_default.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv1d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_default.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_default.convert(6, groups)
     modes = active_modes()
@@ -30581,7 +32170,7 @@ _conv2d_default = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:18",
+    where="convolution.yaml:19",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30598,11 +32187,11 @@ def conv2d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_default.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv2d_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv2d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_default.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_default.convert(6, groups)
     modes = active_modes()
@@ -30639,7 +32228,7 @@ _conv3d_default = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:20",
+    where="convolution.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30656,11 +32245,11 @@ def conv3d_default(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_default.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_default.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv3d_default.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv3d_default.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_default.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_default.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_default.convert(6, groups)
     modes = active_modes()
@@ -30697,7 +32286,7 @@ _conv1d_padding = declare(
         ("dilation", "SymInt[1]", (1,)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:22",
+    where="convolution.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30714,11 +32303,11 @@ def conv1d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv1d_padding.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv1d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv1d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv1d_padding.convert(5, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv1d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv1d_padding.convert(6, groups)
     modes = active_modes()
@@ -30755,7 +32344,7 @@ _conv2d_padding = declare(
         ("dilation", "SymInt[2]", (1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:24",
+    where="convolution.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30772,11 +32361,11 @@ def conv2d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv2d_padding.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv2d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv2d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv2d_padding.convert(5, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv2d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv2d_padding.convert(6, groups)
     modes = active_modes()
@@ -30813,7 +32402,7 @@ _conv3d_padding = declare(
         ("dilation", "SymInt[3]", (1, 1, 1)),
         ("groups", "SymInt", 1),
     ),
-    where="convolution.yaml:26",
+    where="convolution.yaml:27",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30830,11 +32419,11 @@ def conv3d_padding(
     groups: int = 1,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv3d_padding.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv3d_padding.convert(3, stride)
     if type(padding) is not str:
         padding = _conv3d_padding.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _conv3d_padding.convert(5, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _conv3d_padding.convert(5, dilation)
     if type(groups) is not int:
         groups = _conv3d_padding.convert(6, groups)
     modes = active_modes()
@@ -30872,7 +32461,7 @@ _conv_transpose1d = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[1]", (1,)),
     ),
-    where="convolution.yaml:28",
+    where="convolution.yaml:29",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30890,15 +32479,15 @@ def conv_transpose1d(
     dilation: Sequence[int] | int = (1,),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose1d.convert(3, stride)
+        stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose1d.convert(4, padding)
+        padding = [padding] if type(padding) is int else _conv_transpose1d.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose1d.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose1d.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose1d.convert(7, dilation)
+        dilation = [dilation] if type(dilation) is int else _conv_transpose1d.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -30934,7 +32523,7 @@ _conv_transpose2d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[2]", (1, 1)),
     ),
-    where="convolution.yaml:30",
+    where="convolution.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30952,15 +32541,15 @@ def conv_transpose2d_input(
     dilation: Sequence[int] | int = (1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose2d_input.convert(3, stride)
+        stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose2d_input.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _conv_transpose2d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose2d_input.convert(5, output_padding)
     if type(groups) is not int:
         groups = _conv_transpose2d_input.convert(6, groups)
     if not is_int_list(dilation):
-        dilation = _conv_transpose2d_input.convert(7, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _conv_transpose2d_input.convert(7, dilation)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
@@ -30996,7 +32585,7 @@ _conv_transpose3d_input = declare(
         ("groups", "SymInt", 1),
         ("dilation", "SymInt[3]", (1, 1, 1)),
     ),
-    where="convolution.yaml:32",
+    where="convolution.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31014,9 +32603,9 @@ def conv_transpose3d_input(
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _conv_transpose3d_input.convert(3, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)
     if not is_int_list(padding):
-        padding = _conv_transpose3d_input.convert(4, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _conv_transpose3d_input.convert(4, padding)
     if not is_int_list(output_padding):
         output_padding = _conv_transpose3d_input.convert(5, output_padding)
     if type(groups) is not int:
@@ -31054,7 +32643,7 @@ _im2col_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:36",
+    where="convolution.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31070,11 +32659,11 @@ def im2col_default(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31106,7 +32695,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="convolution.yaml:42",
+    where="convolution.yaml:43",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31126,11 +32715,11 @@ def col2im_default(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31180,9 +32769,9 @@ def max_pool2d_with_indices_default(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -31242,11 +32831,11 @@ def max_pool2d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d_with_indices_out.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d_with_indices_out.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d_with_indices_out.convert(5, ceil_mode)
     modes = active_modes()
@@ -31369,7 +32958,7 @@ def max_pool3d_with_indices_out(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d_with_indices_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d_with_indices_out.convert(2, stride)
     if not is_int_list(padding):
         padding = _max_pool3d_with_indices_out.convert(3, padding)
     if not is_int_list(dilation):
@@ -31432,13 +33021,13 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d_with_indices.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d_with_indices.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d_with_indices.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d_with_indices.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d_with_indices.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d_with_indices.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d_with_indices.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d_with_indices.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d_with_indices.convert(5, ceil_mode)
     modes = active_modes()
@@ -31488,13 +33077,13 @@ def max_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _max_pool1d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _max_pool1d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool1d.convert(4, dilation)
+        dilation = [dilation] if type(dilation) is int else _max_pool1d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool1d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31544,13 +33133,13 @@ def max_pool2d(
     ceil_mode: bool = False,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _max_pool2d.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _max_pool2d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool2d.convert(4, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _max_pool2d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool2d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31602,11 +33191,11 @@ def max_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool3d.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _max_pool3d.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool3d.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _max_pool3d.convert(3, padding)
     if not is_int_list(dilation):
-        dilation = _max_pool3d.convert(4, dilation)
+        dilation = [dilation, dilation, dilation] if type(dilation) is int else _max_pool3d.convert(4, dilation)
     if type(ceil_mode) is not bool:
         ceil_mode = _max_pool3d.convert(5, ceil_mode)
     modes = active_modes()
@@ -31660,9 +33249,9 @@ def avg_pool2d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31736,9 +33325,9 @@ def avg_pool3d_default(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -31780,7 +33369,7 @@ def avg_pool3d_default(
 
 _avg_pool3d_default.stub = avg_pool3d_default
 
-_avg_pool1d = declare(
+_avg_pool1d_default = declare(
     "aten::avg_pool1d",
     "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
     "count_include_pad=True) -> Tensor",
@@ -31799,7 +33388,7 @@ _avg_pool1d = declare(
 
 # avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
 #     count_include_pad=True) -> Tensor
-def avg_pool1d(
+def avg_pool1d_default(
     self: Tensor,
     kernel_size: Sequence[int] | int,
     stride: Sequence[int] | int = (),
@@ -31808,39 +33397,99 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _avg_pool1d.convert(1, kernel_size)
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool1d.convert(2, stride)
+        stride = [stride] if type(stride) is int else _avg_pool1d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool1d.convert(3, padding)
+        padding = [padding] if type(padding) is int else _avg_pool1d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
-        ceil_mode = _avg_pool1d.convert(4, ceil_mode)
+        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
-        count_include_pad = _avg_pool1d.convert(5, count_include_pad)
+        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _avg_pool1d.table[ARRAYS]
+            kernel = _avg_pool1d_default.table[ARRAYS]
         except KeyError:
-            return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
         return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _avg_pool1d.table[keys]
+        kernel = _avg_pool1d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _avg_pool1d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
     return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-_avg_pool1d.stub = avg_pool1d
+_avg_pool1d_default.stub = avg_pool1d_default
+
+_avg_pool1d_out = declare(
+    "aten::avg_pool1d.out",
+    "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
+    "count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("kernel_size", "int[1]"),
+        ("stride", "int[1]", ()),
+        ("padding", "int[1]", (0,)),
+        ("ceil_mode", "bool", False),
+        ("count_include_pad", "bool", True),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=6,
+    where="pooling.yaml:58",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
+#     count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)
+def avg_pool1d_out(
+    self: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(kernel_size):
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_out.convert(1, kernel_size)
+    if not is_int_list(stride):
+        stride = [stride] if type(stride) is int else _avg_pool1d_out.convert(2, stride)
+    if not is_int_list(padding):
+        padding = [padding] if type(padding) is int else _avg_pool1d_out.convert(3, padding)
+    if type(ceil_mode) is not bool:
+        ceil_mode = _avg_pool1d_out.convert(4, ceil_mode)
+    if type(count_include_pad) is not bool:
+        count_include_pad = _avg_pool1d_out.convert(5, count_include_pad)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _avg_pool1d_out.table[ARRAYS]
+        except KeyError:
+            return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _avg_pool1d_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _avg_pool1d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out)
+
+
+_avg_pool1d_out.stub = avg_pool1d_out
 
 __adaptive_avg_pool2d_default = declare(
     "aten::_adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:60",
+    where="pooling.yaml:62",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31872,7 +33521,7 @@ __adaptive_avg_pool3d_default = declare(
     "aten::_adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="pooling.yaml:67",
+    where="pooling.yaml:69",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -31900,107 +33549,140 @@ def _adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int)
 
 __adaptive_avg_pool3d_default.stub = _adaptive_avg_pool3d_default
 
-_adaptive_avg_pool1d = declare(
+_adaptive_avg_pool1d_default = declare(
     "aten::adaptive_avg_pool1d",
     "(Tensor self, int[1] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:74",
+    where="pooling.yaml:76",
     tags=("core", "pt2_compliant_tag"),
 )
 
 
 # adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor
-def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+def adaptive_avg_pool1d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool1d.convert(1, output_size)
+        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool1d.table[ARRAYS]
+            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool1d.call(self, output_size)
+            return _adaptive_avg_pool1d_default.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool1d.table[keys]
+        kernel = _adaptive_avg_pool1d_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool1d.call(self, output_size)
+        return _adaptive_avg_pool1d_default.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
+_adaptive_avg_pool1d_default.stub = adaptive_avg_pool1d_default
 
-_adaptive_avg_pool2d_ = declare(
-    "aten::adaptive_avg_pool2d",
-    "(Tensor self, SymInt[2] output_size) -> Tensor",
-    (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="pooling.yaml:77",
-    tags=("pt2_compliant_tag",),
+_adaptive_avg_pool1d_out = declare(
+    "aten::adaptive_avg_pool1d.out",
+    "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "int[1]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:79",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
-# adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
-def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+# adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool1d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool2d_.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_avg_pool1d_out.convert(1, output_size)
     modes = active_modes()
-    if type(self) is ndarray and modes is None:
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool2d_.table[ARRAYS]
+            kernel = _adaptive_avg_pool1d_out.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool2d_.call(self, output_size)
-        return kernel(self, output_size)
+            return _adaptive_avg_pool1d_out.call(self, output_size, out)
+        return kernel(self, output_size, out)
     try:
-        keys = self.keys
+        keys = self.keys | out.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool2d_.table[keys]
+        kernel = _adaptive_avg_pool1d_out.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool2d_.call(self, output_size)
-    return kernel(self, output_size)
+        return _adaptive_avg_pool1d_out.call(self, output_size, out)
+    return kernel(self, output_size, out)
 
 
-_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
+_adaptive_avg_pool1d_out.stub = adaptive_avg_pool1d_out
 
-_adaptive_avg_pool3d_ = declare(
-    "aten::adaptive_avg_pool3d",
-    "(Tensor self, SymInt[3] output_size) -> Tensor",
-    (("self", "Tensor"), ("output_size", "SymInt[3]")),
+_adaptive_avg_pool2d_default_ = declare(
+    "aten::adaptive_avg_pool2d",
+    "(Tensor self, SymInt[2] output_size) -> Tensor",
+    (("self", "Tensor"), ("output_size", "SymInt[2]")),
     where="pooling.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
 
-# adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
-def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+# adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
+def adaptive_avg_pool2d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _adaptive_avg_pool3d_.convert(1, output_size)
+        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _adaptive_avg_pool3d_.table[ARRAYS]
+            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
         except KeyError:
-            return _adaptive_avg_pool3d_.call(self, output_size)
+            return _adaptive_avg_pool2d_default_.call(self, output_size)
         return kernel(self, output_size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _adaptive_avg_pool3d_.table[keys]
+        kernel = _adaptive_avg_pool2d_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _adaptive_avg_pool3d_.call(self, output_size)
+        return _adaptive_avg_pool2d_default_.call(self, output_size)
     return kernel(self, output_size)
 
 
-_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
+_adaptive_avg_pool2d_default_.stub = adaptive_avg_pool2d_default
+
+_adaptive_avg_pool3d_default_ = declare(
+    "aten::adaptive_avg_pool3d",
+    "(Tensor self, SymInt[3] output_size) -> Tensor",
+    (("self", "Tensor"), ("output_size", "SymInt[3]")),
+    where="pooling.yaml:86",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
+def adaptive_avg_pool3d_default(self: Tensor, output_size: Sequence[int] | int) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool3d_default_.stub = adaptive_avg_pool3d_default
 
 _adaptive_max_pool2d_default = declare(
     "aten::adaptive_max_pool2d",
     "(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[2]")),
-    where="pooling.yaml:85",
+    where="pooling.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32033,7 +33715,7 @@ _adaptive_max_pool2d_out = declare(
     "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[2]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:88",
+    where="pooling.yaml:94",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32072,7 +33754,7 @@ _adaptive_max_pool3d_default = declare(
     "aten::adaptive_max_pool3d",
     "(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[3]")),
-    where="pooling.yaml:94",
+    where="pooling.yaml:100",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32105,7 +33787,7 @@ _adaptive_max_pool3d_out = declare(
     "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[3]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:97",
+    where="pooling.yaml:103",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32144,7 +33826,7 @@ _adaptive_max_pool1d = declare(
     "aten::adaptive_max_pool1d",
     "(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="pooling.yaml:103",
+    where="pooling.yaml:109",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32152,7 +33834,7 @@ _adaptive_max_pool1d = declare(
 # adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int] | int) -> tuple[Tensor, Tensor]:
     if not is_int_list(output_size):
-        output_size = _adaptive_max_pool1d.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _adaptive_max_pool1d.convert(1, output_size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -32184,7 +33866,7 @@ _upsample_nearest1d_default = declare(
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
 def upsample_nearest1d_default(self: Tensor, output_size: Sequence[int] | int, scales: float | None = None) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_default.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_default.convert(2, scales)
     modes = active_modes()
@@ -32323,6 +34005,48 @@ def upsample_nearest2d_vec(
 
 _upsample_nearest2d_vec.stub = upsample_nearest2d_vec
 
+_upsample_nearest2d_vec_out = declare(
+    "aten::upsample_nearest2d.vec_out",
+    "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
+    (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="upsampling.yaml:22",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) ->
+#     Tensor(a!)
+def upsample_nearest2d_vec_out(
+    input: Tensor,
+    output_size: Sequence[int] | None,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if output_size is not None and not is_int_list(output_size):
+        output_size = _upsample_nearest2d_vec_out.convert(1, output_size)
+    if scale_factors is not None:
+        scale_factors = _upsample_nearest2d_vec_out.convert(2, scale_factors)
+    modes = active_modes()
+    if type(input) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _upsample_nearest2d_vec_out.table[ARRAYS]
+        except KeyError:
+            return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
+        return kernel(input, output_size, scale_factors, out)
+    try:
+        keys = input.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _upsample_nearest2d_vec_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _upsample_nearest2d_vec_out.call(input, output_size, scale_factors, out)
+    return kernel(input, output_size, scale_factors, out)
+
+
+_upsample_nearest2d_vec_out.stub = upsample_nearest2d_vec_out
+
 _upsample_nearest3d_default = declare(
     "aten::upsample_nearest3d",
     "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
@@ -32333,7 +34057,7 @@ _upsample_nearest3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:22",
+    where="upsampling.yaml:24",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32378,7 +34102,7 @@ _upsample_nearest3d_vec = declare(
     "aten::upsample_nearest3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:28",
+    where="upsampling.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32416,7 +34140,7 @@ __upsample_nearest_exact1d_default = declare(
     "aten::_upsample_nearest_exact1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="upsampling.yaml:30",
+    where="upsampling.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32454,7 +34178,7 @@ __upsample_nearest_exact1d_vec = declare(
     "aten::_upsample_nearest_exact1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:36",
+    where="upsampling.yaml:38",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32492,7 +34216,7 @@ __upsample_nearest_exact2d_default = declare(
     "aten::_upsample_nearest_exact2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="upsampling.yaml:38",
+    where="upsampling.yaml:40",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32533,7 +34257,7 @@ __upsample_nearest_exact2d_vec = declare(
     "aten::_upsample_nearest_exact2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:44",
+    where="upsampling.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32577,7 +34301,7 @@ __upsample_nearest_exact3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:46",
+    where="upsampling.yaml:48",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32622,7 +34346,7 @@ __upsample_nearest_exact3d_vec = declare(
     "aten::_upsample_nearest_exact3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:52",
+    where="upsampling.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32660,7 +34384,7 @@ _upsample_linear1d_default = declare(
     "aten::upsample_linear1d",
     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("align_corners", "bool"), ("scales", "float?", None)),
-    where="upsampling.yaml:54",
+    where="upsampling.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32673,7 +34397,7 @@ def upsample_linear1d_default(
     scales: float | None = None,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_default.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_default.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_default.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -32701,7 +34425,7 @@ _upsample_linear1d_vec = declare(
     "aten::upsample_linear1d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:60",
+    where="upsampling.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32748,7 +34472,7 @@ _upsample_bilinear2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:62",
+    where="upsampling.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32793,7 +34517,7 @@ _upsample_bilinear2d_vec = declare(
     "aten::upsample_bilinear2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:68",
+    where="upsampling.yaml:70",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -32830,6 +34554,58 @@ def upsample_bilinear2d_vec(
 
 _upsample_bilinear2d_vec.stub = upsample_bilinear2d_vec
 
+_upsample_bilinear2d_vec_out = declare(
+    "aten::upsample_bilinear2d.vec_out",
+    "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("output_size", "SymInt[]?"),
+        ("align_corners", "bool"),
+        ("scale_factors", "float[]?"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="upsampling.yaml:73",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def upsample_bilinear2d_vec_out(
+    input: Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if output_size is not None and not is_int_list(output_size):
+        output_size = _upsample_bilinear2d_vec_out.convert(1, output_size)
+    if type(align_corners) is not bool:
+        align_corners = _upsample_bilinear2d_vec_out.convert(2, align_corners)
+    if scale_factors is not None:
+        scale_factors = _upsample_bilinear2d_vec_out.convert(3, scale_factors)
+    modes = active_modes()
+    if type(input) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _upsample_bilinear2d_vec_out.table[ARRAYS]
+        except KeyError:
+            return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
+        return kernel(input, output_size, align_corners, scale_factors, out)
+    try:
+        keys = input.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _upsample_bilinear2d_vec_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _upsample_bilinear2d_vec_out.call(input, output_size, align_corners, scale_factors, out)
+    return kernel(input, output_size, align_corners, scale_factors, out)
+
+
+_upsample_bilinear2d_vec_out.stub = upsample_bilinear2d_vec_out
+
 _upsample_trilinear3d_default = declare(
     "aten::upsample_trilinear3d",
     "(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? "
@@ -32842,7 +34618,7 @@ _upsample_trilinear3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:71",
+    where="upsampling.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32890,7 +34666,7 @@ _upsample_trilinear3d_vec = declare(
     "aten::upsample_trilinear3d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:77",
+    where="upsampling.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32937,7 +34713,7 @@ _upsample_bicubic2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="upsampling.yaml:79",
+    where="upsampling.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32982,7 +34758,7 @@ _upsample_bicubic2d_vec = declare(
     "aten::upsample_bicubic2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="upsampling.yaml:85",
+    where="upsampling.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33075,7 +34851,7 @@ def empty_memory_format(
 
 _empty_memory_format.stub = empty_memory_format
 
-_empty_strided = declare(
+_empty_strided_default = declare(
     "aten::empty_strided",
     "(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -33095,7 +34871,7 @@ _empty_strided = declare(
 
 # empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_strided(
+def empty_strided_default(
     size: Sequence[int],
     stride: Sequence[int],
     *,
@@ -33105,29 +34881,64 @@ def empty_strided(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_strided.convert(0, size)
+        size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
-        stride = _empty_strided.convert(1, stride)
+        stride = _empty_strided_default.convert(1, stride)
     if dtype is not None:
-        dtype = _empty_strided.convert(2, dtype)
+        dtype = _empty_strided_default.convert(2, dtype)
     if layout is not None:
-        layout = _empty_strided.convert(3, layout)
+        layout = _empty_strided_default.convert(3, layout)
     if device is not None:
-        device = _empty_strided.convert(4, device)
+        device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_strided.convert(5, pin_memory)
+        pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = BACKEND_SELECT
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_strided.table[keys]
+        kernel = _empty_strided_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_strided.call(size, stride, dtype, layout, device, pin_memory)
+        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
     return kernel(size, stride, dtype, layout, device, pin_memory)
 
 
-_empty_strided.stub = empty_strided
+_empty_strided_default.stub = empty_strided_default
+
+_empty_strided_out = declare(
+    "aten::empty_strided.out",
+    "(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:17",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _empty_strided_out.convert(0, size)
+    if not is_int_list(stride):
+        stride = _empty_strided_out.convert(1, stride)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_strided_out.table[ARRAYS]
+        except KeyError:
+            return _empty_strided_out.call(size, stride, out)
+        return kernel(size, stride, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_strided_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_strided_out.call(size, stride, out)
+    return kernel(size, stride, out)
+
+
+_empty_strided_out.stub = empty_strided_out
 
 _zeros_default = declare(
     "aten::zeros",
@@ -33141,7 +34952,7 @@ _zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:17",
+    where="creation.yaml:19",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33193,7 +35004,7 @@ _ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:23",
+    where="creation.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33246,7 +35057,7 @@ _full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:29",
+    where="creation.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33287,7 +35098,7 @@ def full_default(
 
 _full_default.stub = full_default
 
-_scalar_tensor = declare(
+_scalar_tensor_default = declare(
     "aten::scalar_tensor",
     "(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     (
@@ -33298,14 +35109,14 @@ _scalar_tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:35",
+    where="creation.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
 
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def scalar_tensor(
+def scalar_tensor_default(
     s: Scalar,
     *,
     dtype: DTypeLike | None = None,
@@ -33314,27 +35125,27 @@ def scalar_tensor(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
-        s = _scalar_tensor.convert(0, s)
+        s = _scalar_tensor_default.convert(0, s)
     if dtype is not None:
-        dtype = _scalar_tensor.convert(1, dtype)
+        dtype = _scalar_tensor_default.convert(1, dtype)
     if layout is not None:
-        layout = _scalar_tensor.convert(2, layout)
+        layout = _scalar_tensor_default.convert(2, layout)
     if device is not None:
-        device = _scalar_tensor.convert(3, device)
+        device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _scalar_tensor.convert(4, pin_memory)
+        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _scalar_tensor.table[keys]
+        kernel = _scalar_tensor_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scalar_tensor.call(s, dtype, layout, device, pin_memory)
+        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
     return kernel(s, dtype, layout, device, pin_memory)
 
 
-_scalar_tensor.stub = scalar_tensor
+_scalar_tensor_default.stub = scalar_tensor_default
 
 _arange_default = declare(
     "aten::arange",
@@ -33348,7 +35159,7 @@ _arange_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:39",
+    where="creation.yaml:42",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33399,7 +35210,7 @@ _arange_start = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:43",
+    where="creation.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33454,7 +35265,7 @@ _arange_start_step = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:47",
+    where="creation.yaml:50",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33512,7 +35323,7 @@ _linspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:52",
+    where="creation.yaml:55",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33567,7 +35378,7 @@ _eye_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:57",
+    where="creation.yaml:60",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33617,7 +35428,7 @@ _eye_m = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:61",
+    where="creation.yaml:64",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33672,7 +35483,7 @@ _linspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:66",
+    where="creation.yaml:69",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33732,7 +35543,7 @@ _linspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:71",
+    where="creation.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33794,7 +35605,7 @@ _linspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:76",
+    where="creation.yaml:81",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33857,7 +35668,7 @@ _logspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:81",
+    where="creation.yaml:87",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33919,7 +35730,7 @@ _logspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:86",
+    where="creation.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33983,7 +35794,7 @@ _logspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:91",
+    where="creation.yaml:98",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34049,7 +35860,7 @@ _logspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:96",
+    where="creation.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34100,7 +35911,7 @@ def logspace_Scalar_Tensor(
 
 _logspace_Scalar_Tensor.stub = logspace_Scalar_Tensor
 
-_empty_permuted = declare(
+_empty_permuted_default = declare(
     "aten::empty_permuted",
     "(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
     "bool? pin_memory=None) -> Tensor",
@@ -34113,14 +35924,14 @@ _empty_permuted = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:101",
+    where="creation.yaml:110",
     tags=("pt2_compliant_tag",),
 )
 
 
 # empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def empty_permuted(
+def empty_permuted_default(
     size: Sequence[int],
     physical_layout: Sequence[int],
     *,
@@ -34130,35 +35941,35 @@ def empty_permuted(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _empty_permuted.convert(0, size)
+        size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
-        physical_layout = _empty_permuted.convert(1, physical_layout)
+        physical_layout = _empty_permuted_default.convert(1, physical_layout)
     if dtype is not None:
-        dtype = _empty_permuted.convert(2, dtype)
+        dtype = _empty_permuted_default.convert(2, dtype)
     if layout is not None:
-        layout = _empty_permuted.convert(3, layout)
+        layout = _empty_permuted_default.convert(3, layout)
     if device is not None:
-        device = _empty_permuted.convert(4, device)
+        device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _empty_permuted.convert(5, pin_memory)
+        pin_memory = _empty_permuted_default.convert(5, pin_memory)
     modes = active_modes()
     try:
         keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _empty_permuted.table[keys]
+        kernel = _empty_permuted_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _empty_permuted.call(size, physical_layout, dtype, layout, device, pin_memory)
+        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
     return kernel(size, physical_layout, dtype, layout, device, pin_memory)
 
 
-_empty_permuted.stub = empty_permuted
+_empty_permuted_default.stub = empty_permuted_default
 
 _vander = declare(
     "aten::vander",
     "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
-    where="creation.yaml:105",
+    where="creation.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34201,7 +36012,7 @@ _empty_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:107",
+    where="creation.yaml:117",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34259,7 +36070,7 @@ _zeros_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:111",
+    where="creation.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34317,7 +36128,7 @@ _ones_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:115",
+    where="creation.yaml:125",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34376,7 +36187,7 @@ _full_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:119",
+    where="creation.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34437,7 +36248,7 @@ _rand_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:123",
+    where="creation.yaml:134",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34495,7 +36306,7 @@ _randn_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:128",
+    where="creation.yaml:140",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34554,7 +36365,7 @@ _rand_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:133",
+    where="creation.yaml:146",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34616,7 +36427,7 @@ _randn_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:138",
+    where="creation.yaml:152",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34678,7 +36489,7 @@ _randint_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:143",
+    where="creation.yaml:158",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34740,7 +36551,7 @@ _randint_like_Tensor = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:148",
+    where="creation.yaml:164",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34801,7 +36612,7 @@ _randint_like_low_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:153",
+    where="creation.yaml:170",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34867,7 +36678,7 @@ _randint_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:158",
+    where="creation.yaml:176",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -34933,7 +36744,7 @@ _randint_like_Tensor_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:163",
+    where="creation.yaml:182",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -35016,7 +36827,7 @@ _randint_like_low_generator_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:168",
+    where="creation.yaml:188",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -35091,73 +36902,7 @@ def randint_like_low_generator_dtype(
 
 _randint_like_low_generator_dtype.stub = randint_like_low_generator_dtype
 
-_rand_like_out = declare(
-    "aten::rand_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:173",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _rand_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _rand_like_out.table[ARRAYS]
-        except KeyError:
-            return _rand_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _rand_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _rand_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_rand_like_out.stub = rand_like_out
-
-_randn_like_out = declare(
-    "aten::randn_like.out",
-    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="creation.yaml:178",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
-)
-
-
-# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
-        memory_format = _randn_like_out.convert(1, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _randn_like_out.table[ARRAYS]
-        except KeyError:
-            return _randn_like_out.call(self, memory_format, out)
-        return kernel(self, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _randn_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _randn_like_out.call(self, memory_format, out)
-    return kernel(self, memory_format, out)
-
-
-_randn_like_out.stub = randn_like_out
-
-_new_empty = declare(
+_new_empty_default = declare(
     "aten::new_empty",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35170,14 +36915,14 @@ _new_empty = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:183",
+    where="creation.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_empty(
+def new_empty_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35189,35 +36934,35 @@ def new_empty(
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_empty.convert(1, size)
+        size = _new_empty_default.convert(1, size)
     if dtype is not None:
-        dtype = _new_empty.convert(2, dtype)
+        dtype = _new_empty_default.convert(2, dtype)
     if layout is not None:
-        layout = _new_empty.convert(3, layout)
+        layout = _new_empty_default.convert(3, layout)
     if device is not None:
-        device = _new_empty.convert(4, device)
+        device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty.convert(5, pin_memory)
+        pin_memory = _new_empty_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty.table[ARRAYS]
+            kernel = _new_empty_default.table[ARRAYS]
         except KeyError:
-            return _new_empty.call(self, size, dtype, layout, device, pin_memory)
+            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty.table[keys]
+        kernel = _new_empty_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty.call(self, size, dtype, layout, device, pin_memory)
+        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_empty.stub = new_empty
+_new_empty_default.stub = new_empty_default
 
-_new_empty_strided = declare(
+_new_empty_strided_default = declare(
     "aten::new_empty_strided",
     "(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -35231,14 +36976,14 @@ _new_empty_strided = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:188",
+    where="creation.yaml:200",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
-def new_empty_strided(
+def new_empty_strided_default(
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
@@ -35249,37 +36994,37 @@ def new_empty_strided(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_empty_strided.convert(1, size)
+        size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
-        stride = _new_empty_strided.convert(2, stride)
+        stride = _new_empty_strided_default.convert(2, stride)
     if dtype is not None:
-        dtype = _new_empty_strided.convert(3, dtype)
+        dtype = _new_empty_strided_default.convert(3, dtype)
     if layout is not None:
-        layout = _new_empty_strided.convert(4, layout)
+        layout = _new_empty_strided_default.convert(4, layout)
     if device is not None:
-        device = _new_empty_strided.convert(5, device)
+        device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_empty_strided.convert(6, pin_memory)
+        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_empty_strided.table[ARRAYS]
+            kernel = _new_empty_strided_default.table[ARRAYS]
         except KeyError:
-            return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
+            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
         return kernel(self, size, stride, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_empty_strided.table[keys]
+        kernel = _new_empty_strided_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
+        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
     return kernel(self, size, stride, dtype, layout, device, pin_memory)
 
 
-_new_empty_strided.stub = new_empty_strided
+_new_empty_strided_default.stub = new_empty_strided_default
 
-_new_zeros = declare(
+_new_zeros_default = declare(
     "aten::new_zeros",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35292,14 +37037,14 @@ _new_zeros = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:193",
+    where="creation.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_zeros(
+def new_zeros_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35311,35 +37056,35 @@ def new_zeros(
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_zeros.convert(1, size)
+        size = _new_zeros_default.convert(1, size)
     if dtype is not None:
-        dtype = _new_zeros.convert(2, dtype)
+        dtype = _new_zeros_default.convert(2, dtype)
     if layout is not None:
-        layout = _new_zeros.convert(3, layout)
+        layout = _new_zeros_default.convert(3, layout)
     if device is not None:
-        device = _new_zeros.convert(4, device)
+        device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_zeros.convert(5, pin_memory)
+        pin_memory = _new_zeros_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_zeros.table[ARRAYS]
+            kernel = _new_zeros_default.table[ARRAYS]
         except KeyError:
-            return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
+            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_zeros.table[keys]
+        kernel = _new_zeros_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_zeros.call(self, size, dtype, layout, device, pin_memory)
+        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_zeros.stub = new_zeros
+_new_zeros_default.stub = new_zeros_default
 
-_new_ones = declare(
+_new_ones_default = declare(
     "aten::new_ones",
     "(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
@@ -35352,14 +37097,14 @@ _new_ones = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:198",
+    where="creation.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
 #     pin_memory=None) -> Tensor
-def new_ones(
+def new_ones_default(
     self: Tensor,
     size: Sequence[int] | int,
     *more: int,
@@ -35371,35 +37116,35 @@ def new_ones(
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
-        size = _new_ones.convert(1, size)
+        size = _new_ones_default.convert(1, size)
     if dtype is not None:
-        dtype = _new_ones.convert(2, dtype)
+        dtype = _new_ones_default.convert(2, dtype)
     if layout is not None:
-        layout = _new_ones.convert(3, layout)
+        layout = _new_ones_default.convert(3, layout)
     if device is not None:
-        device = _new_ones.convert(4, device)
+        device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_ones.convert(5, pin_memory)
+        pin_memory = _new_ones_default.convert(5, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_ones.table[ARRAYS]
+            kernel = _new_ones_default.table[ARRAYS]
         except KeyError:
-            return _new_ones.call(self, size, dtype, layout, device, pin_memory)
+            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
         return kernel(self, size, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_ones.table[keys]
+        kernel = _new_ones_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_ones.call(self, size, dtype, layout, device, pin_memory)
+        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
     return kernel(self, size, dtype, layout, device, pin_memory)
 
 
-_new_ones.stub = new_ones
+_new_ones_default.stub = new_ones_default
 
-_new_full = declare(
+_new_full_default = declare(
     "aten::new_full",
     "(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None) -> Tensor",
@@ -35413,14 +37158,14 @@ _new_full = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:203",
+    where="creation.yaml:218",
     tags=("pt2_compliant_tag",),
 )
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
 #     device=None, bool? pin_memory=None) -> Tensor
-def new_full(
+def new_full_default(
     self: Tensor,
     size: Sequence[int],
     fill_value: Scalar,
@@ -35431,35 +37176,35 @@ def new_full(
     pin_memory: bool | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _new_full.convert(1, size)
+        size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _new_full.convert(2, fill_value)
+        fill_value = _new_full_default.convert(2, fill_value)
     if dtype is not None:
-        dtype = _new_full.convert(3, dtype)
+        dtype = _new_full_default.convert(3, dtype)
     if layout is not None:
-        layout = _new_full.convert(4, layout)
+        layout = _new_full_default.convert(4, layout)
     if device is not None:
-        device = _new_full.convert(5, device)
+        device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _new_full.convert(6, pin_memory)
+        pin_memory = _new_full_default.convert(6, pin_memory)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _new_full.table[ARRAYS]
+            kernel = _new_full_default.table[ARRAYS]
         except KeyError:
-            return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
+            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
         return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _new_full.table[keys]
+        kernel = _new_full_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
+        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
     return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
 
 
-_new_full.stub = new_full
+_new_full_default.stub = new_full_default
 
 _hann_window_default = declare(
     "aten::hann_window",
@@ -35473,7 +37218,7 @@ _hann_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:210",
+    where="creation.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35524,7 +37269,7 @@ _hann_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:214",
+    where="creation.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35577,7 +37322,7 @@ _hamming_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:218",
+    where="creation.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35628,7 +37373,7 @@ _hamming_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:222",
+    where="creation.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35683,7 +37428,7 @@ _hamming_window_periodic_alpha = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:226",
+    where="creation.yaml:246",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35742,7 +37487,7 @@ _hamming_window_periodic_alpha_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="creation.yaml:230",
+    where="creation.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35798,6 +37543,53 @@ def hamming_window_periodic_alpha_beta(
 
 _hamming_window_periodic_alpha_beta.stub = hamming_window_periodic_alpha_beta
 
+_hamming_window_periodic_alpha_beta_out = declare(
+    "aten::hamming_window.periodic_alpha_beta_out",
+    "(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("beta", "float"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:256",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def hamming_window_periodic_alpha_beta_out(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha_beta_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha_beta_out.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha_beta_out.convert(2, alpha)
+    if type(beta) is not float:
+        beta = _hamming_window_periodic_alpha_beta_out.convert(3, beta)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_alpha_beta_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
+        return kernel(window_length, periodic, alpha, beta, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha_beta_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha_beta_out.call(window_length, periodic, alpha, beta, out)
+    return kernel(window_length, periodic, alpha, beta, out)
+
+
+_hamming_window_periodic_alpha_beta_out.stub = hamming_window_periodic_alpha_beta_out
+
 _bartlett_window_default = declare(
     "aten::bartlett_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -35810,7 +37602,7 @@ _bartlett_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:235",
+    where="creation.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35861,7 +37653,7 @@ _bartlett_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:239",
+    where="creation.yaml:263",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35902,6 +37694,41 @@ def bartlett_window_periodic(
 
 _bartlett_window_periodic.stub = bartlett_window_periodic
 
+_bartlett_window_periodic_out = declare(
+    "aten::bartlett_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:268",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _bartlett_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _bartlett_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _bartlett_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_bartlett_window_periodic_out.stub = bartlett_window_periodic_out
+
 _blackman_window_default = declare(
     "aten::blackman_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -35914,7 +37741,7 @@ _blackman_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:244",
+    where="creation.yaml:270",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35965,7 +37792,7 @@ _blackman_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:248",
+    where="creation.yaml:275",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36006,6 +37833,41 @@ def blackman_window_periodic(
 
 _blackman_window_periodic.stub = blackman_window_periodic
 
+_blackman_window_periodic_out = declare(
+    "aten::blackman_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:280",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _blackman_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _blackman_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _blackman_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_blackman_window_periodic_out.stub = blackman_window_periodic_out
+
 _kaiser_window_default = declare(
     "aten::kaiser_window",
     "(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) "
@@ -36018,7 +37880,7 @@ _kaiser_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:253",
+    where="creation.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36069,7 +37931,7 @@ _kaiser_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="creation.yaml:257",
+    where="creation.yaml:287",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36124,7 +37986,7 @@ _kaiser_window_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="creation.yaml:261",
+    where="creation.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36168,12 +38030,49 @@ def kaiser_window_beta(
 
 _kaiser_window_beta.stub = kaiser_window_beta
 
+_kaiser_window_beta_out = declare(
+    "aten::kaiser_window.beta_out",
+    "(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("beta", "float"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:297",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_beta_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_beta_out.convert(1, periodic)
+    if type(beta) is not float:
+        beta = _kaiser_window_beta_out.convert(2, beta)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_beta_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
+        return kernel(window_length, periodic, beta, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_beta_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_beta_out.call(window_length, periodic, beta, out)
+    return kernel(window_length, periodic, beta, out)
+
+
+_kaiser_window_beta_out.stub = kaiser_window_beta_out
+
 _empty_out = declare(
     "aten::empty.out",
     "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:268",
+    where="creation.yaml:301",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36210,7 +38109,7 @@ _zeros_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:272",
+    where="creation.yaml:305",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36245,7 +38144,7 @@ _ones_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:276",
+    where="creation.yaml:309",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36280,7 +38179,7 @@ _full_out = declare(
     "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:280",
+    where="creation.yaml:313",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36315,7 +38214,7 @@ _arange_out = declare(
     "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     (("end", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:284",
+    where="creation.yaml:317",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36348,7 +38247,7 @@ _arange_start_out = declare(
     "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:288",
+    where="creation.yaml:321",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36385,7 +38284,7 @@ _linspace_out = declare(
     "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:292",
+    where="creation.yaml:325",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36422,7 +38321,7 @@ _logspace_out = declare(
     "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="creation.yaml:296",
+    where="creation.yaml:329",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36461,7 +38360,7 @@ _eye_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:300",
+    where="creation.yaml:333",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36494,7 +38393,7 @@ _eye_m_out = declare(
     "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:304",
+    where="creation.yaml:337",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36529,7 +38428,7 @@ _empty_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:308",
+    where="creation.yaml:339",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36562,7 +38461,7 @@ _zeros_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:312",
+    where="creation.yaml:343",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36595,7 +38494,7 @@ _ones_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:316",
+    where="creation.yaml:347",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -36623,52 +38522,11 @@ def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, ou
 
 _ones_like_out.stub = ones_like_out
 
-_full_like_out = declare(
-    "aten::full_like.out",
-    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
-    kwarg_only=2,
-    where="creation.yaml:320",
-    tags=("out", "pt2_compliant_tag"),
-)
-
-
-# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
-def full_like_out(
-    self: Tensor,
-    fill_value: Scalar,
-    *,
-    memory_format: MemoryFormat | None = None,
-    out: Tensor,
-) -> Tensor:
-    if type(fill_value) is not int and type(fill_value) is not float:
-        fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
-        memory_format = _full_like_out.convert(2, memory_format)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _full_like_out.table[ARRAYS]
-        except KeyError:
-            return _full_like_out.call(self, fill_value, memory_format, out)
-        return kernel(self, fill_value, memory_format, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _full_like_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _full_like_out.call(self, fill_value, memory_format, out)
-    return kernel(self, fill_value, memory_format, out)
-
-
-_full_like_out.stub = full_like_out
-
 _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36700,7 +38558,7 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36732,7 +38590,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36762,7 +38620,7 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36793,7 +38651,7 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="creation.yaml:355",
+    where="creation.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36825,7 +38683,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="creation.yaml:362",
+    where="creation.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36855,7 +38713,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="creation.yaml:366",
+    where="creation.yaml:393",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -36890,7 +38748,7 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="creation.yaml:369",
+    where="creation.yaml:396",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36922,7 +38780,7 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="creation.yaml:372",
+    where="creation.yaml:399",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -36954,7 +38812,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
 
 _resize_.stub = resize_
 
-__to_copy = declare(
+__to_copy_default = declare(
     "aten::_to_copy",
     "(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
     "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -36968,14 +38826,14 @@ __to_copy = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:378",
+    where="creation.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
 
 # _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
 #     bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-def _to_copy(
+def _to_copy_default(
     self: Tensor,
     *,
     dtype: DTypeLike | None = None,
@@ -36986,35 +38844,35 @@ def _to_copy(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     if dtype is not None:
-        dtype = __to_copy.convert(1, dtype)
+        dtype = __to_copy_default.convert(1, dtype)
     if layout is not None:
-        layout = __to_copy.convert(2, layout)
+        layout = __to_copy_default.convert(2, layout)
     if device is not None:
-        device = __to_copy.convert(3, device)
+        device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = __to_copy.convert(4, pin_memory)
+        pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
-        non_blocking = __to_copy.convert(5, non_blocking)
+        non_blocking = __to_copy_default.convert(5, non_blocking)
     if memory_format is not None:
-        memory_format = __to_copy.convert(6, memory_format)
+        memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = __to_copy.table[ARRAYS]
+            kernel = __to_copy_default.table[ARRAYS]
         except KeyError:
-            return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
         return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = __to_copy.table[keys]
+        kernel = __to_copy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
     return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
-__to_copy.stub = _to_copy
+__to_copy_default.stub = _to_copy_default
 
 _to_dtype_layout = declare(
     "aten::to.dtype_layout",
@@ -37031,7 +38889,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="creation.yaml:382",
+    where="creation.yaml:410",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37094,7 +38952,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:385",
+    where="creation.yaml:413",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37147,7 +39005,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:390",
+    where="creation.yaml:418",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37198,7 +39056,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="creation.yaml:395",
+    where="creation.yaml:423",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37241,7 +39099,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="creation.yaml:400",
+    where="creation.yaml:428",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37271,7 +39129,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:405",
+    where="creation.yaml:433",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -37301,7 +39159,7 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:409",
+    where="creation.yaml:437",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -38251,7 +40109,7 @@ _uniform_default = declare(
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38270,7 +40128,7 @@ _normal_functional = declare(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:116",
+    where="random.yaml:114",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38313,7 +40171,7 @@ _normal_ = declare(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:120",
+    where="random.yaml:118",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38356,7 +40214,7 @@ _normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:125",
+    where="random.yaml:123",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38400,7 +40258,7 @@ _normal_Tensor_float = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:132",
+    where="random.yaml:130",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38435,7 +40293,7 @@ _normal_Tensor_float_out = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:137",
+    where="random.yaml:135",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38476,7 +40334,7 @@ _normal_float_Tensor = declare(
     "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:142",
+    where="random.yaml:140",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38511,7 +40369,7 @@ _normal_float_Tensor_out = declare(
     "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:147",
+    where="random.yaml:145",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38546,7 +40404,7 @@ _normal_Tensor_Tensor = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:152",
+    where="random.yaml:150",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38579,7 +40437,7 @@ _normal_Tensor_Tensor_out = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:157",
+    where="random.yaml:155",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38622,7 +40480,7 @@ _normal_float_float = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="random.yaml:162",
+    where="random.yaml:160",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38674,7 +40532,7 @@ _normal_float_float_out = declare(
     "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:167",
+    where="random.yaml:165",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -38721,7 +40579,7 @@ _exponential_default = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38756,7 +40614,7 @@ _geometric_default = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38791,7 +40649,7 @@ _cauchy_default = declare(
     "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38834,7 +40692,7 @@ _log_normal_default = declare(
     "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38877,7 +40735,7 @@ _random_from = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38896,7 +40754,7 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38931,7 +40789,7 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38964,7 +40822,7 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:228",
+    where="random.yaml:226",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38997,7 +40855,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:236",
+    where="random.yaml:234",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39032,7 +40890,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:241",
+    where="random.yaml:239",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39067,7 +40925,7 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:246",
+    where="random.yaml:244",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -39102,7 +40960,7 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39134,7 +40992,7 @@ _poisson_default = declare(
     "aten::poisson",
     "(Tensor self, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:261",
+    where="random.yaml:259",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39166,7 +41024,7 @@ _binomial_default = declare(
     "aten::binomial",
     "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
-    where="random.yaml:268",
+    where="random.yaml:266",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39199,7 +41057,7 @@ _multinomial_default = declare(
     "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:275",
+    where="random.yaml:273",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -39832,7 +41690,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39867,7 +41725,7 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="pointwise.yaml:90",
+    where="pointwise.yaml:89",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39902,7 +41760,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39934,7 +41792,7 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:112",
+    where="pointwise.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -39967,7 +41825,7 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -39997,7 +41855,7 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:119",
+    where="pointwise.yaml:117",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40028,7 +41886,7 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40060,7 +41918,7 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:126",
+    where="pointwise.yaml:124",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40093,7 +41951,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:133",
+    where="pointwise.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40126,7 +41984,7 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:167",
+    where="pointwise.yaml:165",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40159,7 +42017,7 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:173",
+    where="pointwise.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40190,7 +42048,7 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:180",
+    where="pointwise.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40221,7 +42079,7 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40251,7 +42109,7 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:187",
+    where="pointwise.yaml:185",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40282,7 +42140,7 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40316,7 +42174,7 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="pointwise.yaml:194",
+    where="pointwise.yaml:192",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40351,7 +42209,7 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40391,7 +42249,7 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="pointwise.yaml:201",
+    where="pointwise.yaml:199",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40431,7 +42289,7 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40461,7 +42319,7 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:208",
+    where="pointwise.yaml:206",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40492,7 +42350,7 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40524,7 +42382,7 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:215",
+    where="pointwise.yaml:213",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40557,7 +42415,7 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:222",
+    where="pointwise.yaml:220",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40588,7 +42446,7 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:229",
+    where="pointwise.yaml:227",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40619,7 +42477,7 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40649,7 +42507,7 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:236",
+    where="pointwise.yaml:234",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40680,7 +42538,7 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40710,7 +42568,7 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:243",
+    where="pointwise.yaml:241",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40741,7 +42599,7 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40773,7 +42631,7 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:250",
+    where="pointwise.yaml:248",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40806,7 +42664,7 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40836,7 +42694,7 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:257",
+    where="pointwise.yaml:255",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40867,7 +42725,7 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40897,7 +42755,7 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="pointwise.yaml:264",
+    where="pointwise.yaml:262",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -40928,7 +42786,7 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:271",
+    where="pointwise.yaml:269",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40959,7 +42817,7 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:278",
+    where="pointwise.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -40990,7 +42848,7 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41020,7 +42878,7 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:285",
+    where="pointwise.yaml:283",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41051,7 +42909,7 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41081,7 +42939,7 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:292",
+    where="pointwise.yaml:290",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41112,7 +42970,7 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41144,7 +43002,7 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="pointwise.yaml:299",
+    where="pointwise.yaml:297",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41177,7 +43035,7 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41207,7 +43065,7 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="pointwise.yaml:306",
+    where="pointwise.yaml:304",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41238,7 +43096,7 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41270,7 +43128,7 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="pointwise.yaml:313",
+    where="pointwise.yaml:311",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41303,7 +43161,7 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41333,7 +43191,7 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="pointwise.yaml:320",
+    where="pointwise.yaml:318",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41364,7 +43222,7 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41396,7 +43254,7 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="pointwise.yaml:327",
+    where="pointwise.yaml:325",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41429,7 +43287,7 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41465,7 +43323,7 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="pointwise.yaml:334",
+    where="pointwise.yaml:332",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41496,7 +43354,7 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41535,7 +43393,7 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:341",
+    where="pointwise.yaml:339",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41568,7 +43426,7 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41607,7 +43465,7 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="pointwise.yaml:348",
+    where="pointwise.yaml:346",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41640,7 +43498,7 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41670,7 +43528,7 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:355",
+    where="pointwise.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41701,7 +43559,7 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="pointwise.yaml:382",
+    where="pointwise.yaml:380",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41738,7 +43596,7 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41768,7 +43626,7 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:407",
+    where="pointwise.yaml:405",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41799,7 +43657,7 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41829,7 +43687,7 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:414",
+    where="pointwise.yaml:412",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41860,7 +43718,7 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41890,7 +43748,7 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:421",
+    where="pointwise.yaml:419",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41921,7 +43779,7 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -41951,7 +43809,7 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:428",
+    where="pointwise.yaml:426",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -41982,7 +43840,7 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42012,7 +43870,7 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:435",
+    where="pointwise.yaml:433",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42043,7 +43901,7 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42073,7 +43931,7 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:442",
+    where="pointwise.yaml:440",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42104,7 +43962,7 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42134,7 +43992,7 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:449",
+    where="pointwise.yaml:447",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42165,7 +44023,7 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42195,7 +44053,7 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:456",
+    where="pointwise.yaml:454",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42226,7 +44084,7 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42256,7 +44114,7 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:463",
+    where="pointwise.yaml:461",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42287,7 +44145,7 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42317,7 +44175,7 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:470",
+    where="pointwise.yaml:468",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42348,7 +44206,7 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42378,7 +44236,7 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:477",
+    where="pointwise.yaml:475",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42409,7 +44267,7 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42439,7 +44297,7 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:484",
+    where="pointwise.yaml:482",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42470,7 +44328,7 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42500,7 +44358,7 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:491",
+    where="pointwise.yaml:489",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42531,7 +44389,7 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42561,7 +44419,7 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:498",
+    where="pointwise.yaml:496",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42592,7 +44450,7 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42622,7 +44480,7 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:505",
+    where="pointwise.yaml:503",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42653,7 +44511,7 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42683,7 +44541,7 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:512",
+    where="pointwise.yaml:510",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42714,7 +44572,7 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42744,7 +44602,7 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:519",
+    where="pointwise.yaml:517",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42775,7 +44633,7 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42805,7 +44663,7 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:526",
+    where="pointwise.yaml:524",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42836,7 +44694,7 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42866,7 +44724,7 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:533",
+    where="pointwise.yaml:531",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42897,7 +44755,7 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42930,7 +44788,7 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="pointwise.yaml:540",
+    where="pointwise.yaml:538",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42963,7 +44821,7 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42993,7 +44851,7 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:547",
+    where="pointwise.yaml:545",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43024,7 +44882,7 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43054,7 +44912,7 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:554",
+    where="pointwise.yaml:552",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43085,7 +44943,7 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43115,7 +44973,7 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:561",
+    where="pointwise.yaml:559",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43146,7 +45004,7 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43176,7 +45034,7 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:568",
+    where="pointwise.yaml:566",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43207,7 +45065,7 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43237,7 +45095,7 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:575",
+    where="pointwise.yaml:573",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43268,7 +45126,7 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43298,7 +45156,7 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:582",
+    where="pointwise.yaml:580",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43329,7 +45187,7 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43359,7 +45217,7 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:589",
+    where="pointwise.yaml:587",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43390,7 +45248,7 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43420,7 +45278,7 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:596",
+    where="pointwise.yaml:594",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43451,7 +45309,7 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43481,7 +45339,7 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:603",
+    where="pointwise.yaml:601",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43512,7 +45370,7 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43542,7 +45400,7 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:610",
+    where="pointwise.yaml:608",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43573,7 +45431,7 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43603,7 +45461,7 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:617",
+    where="pointwise.yaml:615",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43634,7 +45492,7 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43664,7 +45522,7 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:624",
+    where="pointwise.yaml:622",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43695,7 +45553,7 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43725,7 +45583,7 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:631",
+    where="pointwise.yaml:629",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43756,7 +45614,7 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43786,7 +45644,7 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:638",
+    where="pointwise.yaml:636",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43817,7 +45675,7 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43847,7 +45705,7 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:645",
+    where="pointwise.yaml:643",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43878,7 +45736,7 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:652",
+    where="pointwise.yaml:650",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43909,7 +45767,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:659",
+    where="pointwise.yaml:657",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43946,7 +45804,7 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43989,7 +45847,7 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="pointwise.yaml:666",
+    where="pointwise.yaml:664",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44031,7 +45889,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:673",
+    where="pointwise.yaml:671",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44062,7 +45920,7 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:680",
+    where="pointwise.yaml:678",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44093,7 +45951,7 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:687",
+    where="pointwise.yaml:685",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44124,7 +45982,7 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:700",
+    where="pointwise.yaml:698",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44155,7 +46013,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:742",
+    where="pointwise.yaml:740",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44186,7 +46044,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:748",
+    where="pointwise.yaml:746",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44217,7 +46075,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44247,7 +46105,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:754",
+    where="pointwise.yaml:752",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44278,7 +46136,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44311,7 +46169,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="pointwise.yaml:761",
+    where="pointwise.yaml:759",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44344,7 +46202,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44374,7 +46232,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:781",
+    where="pointwise.yaml:779",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44405,7 +46263,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44435,7 +46293,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="pointwise.yaml:788",
+    where="pointwise.yaml:786",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44466,7 +46324,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="pointwise.yaml:795",
+    where="pointwise.yaml:793",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44497,7 +46355,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44527,7 +46385,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:811",
+    where="pointwise.yaml:809",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44558,7 +46416,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44590,7 +46448,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:818",
+    where="pointwise.yaml:816",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44623,7 +46481,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:825",
+    where="pointwise.yaml:823",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44656,7 +46514,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44686,7 +46544,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:831",
+    where="pointwise.yaml:829",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44717,7 +46575,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44749,7 +46607,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:838",
+    where="pointwise.yaml:836",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44782,7 +46640,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:845",
+    where="pointwise.yaml:843",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44815,7 +46673,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44845,7 +46703,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:851",
+    where="pointwise.yaml:849",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44876,7 +46734,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44908,7 +46766,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:858",
+    where="pointwise.yaml:856",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44941,7 +46799,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:865",
+    where="pointwise.yaml:863",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44974,7 +46832,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45004,7 +46862,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:871",
+    where="pointwise.yaml:869",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45035,7 +46893,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45067,7 +46925,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:878",
+    where="pointwise.yaml:876",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45100,7 +46958,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:885",
+    where="pointwise.yaml:883",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45133,7 +46991,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45163,7 +47021,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:891",
+    where="pointwise.yaml:889",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45194,7 +47052,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45226,7 +47084,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:898",
+    where="pointwise.yaml:896",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45259,7 +47117,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:905",
+    where="pointwise.yaml:903",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45292,7 +47150,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45322,7 +47180,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:911",
+    where="pointwise.yaml:909",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45353,7 +47211,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45385,7 +47243,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:918",
+    where="pointwise.yaml:916",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45418,7 +47276,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45448,7 +47306,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:925",
+    where="pointwise.yaml:923",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45479,7 +47337,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45511,7 +47369,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:932",
+    where="pointwise.yaml:930",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45544,7 +47402,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45574,7 +47432,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:939",
+    where="pointwise.yaml:937",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45605,7 +47463,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45635,7 +47493,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:946",
+    where="pointwise.yaml:944",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45666,7 +47524,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45696,7 +47554,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:953",
+    where="pointwise.yaml:951",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45727,7 +47585,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45757,7 +47615,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:962",
+    where="pointwise.yaml:960",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45788,7 +47646,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45820,7 +47678,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:969",
+    where="pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45853,7 +47711,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45883,7 +47741,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:976",
+    where="pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45914,7 +47772,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45946,7 +47804,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:983",
+    where="pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45979,7 +47837,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46009,7 +47867,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:990",
+    where="pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46040,7 +47898,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46072,7 +47930,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:997",
+    where="pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46105,7 +47963,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46135,7 +47993,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1004",
+    where="pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46166,7 +48024,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46198,7 +48056,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1011",
+    where="pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46231,7 +48089,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +48119,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1018",
+    where="pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46292,7 +48150,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46324,7 +48182,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1025",
+    where="pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46357,7 +48215,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46387,7 +48245,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="pointwise.yaml:1032",
+    where="pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46418,7 +48276,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46450,7 +48308,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="pointwise.yaml:1039",
+    where="pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46490,7 +48348,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1046",
+    where="pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46540,7 +48398,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1052",
+    where="pointwise.yaml:1050",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46592,7 +48450,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="pointwise.yaml:1058",
+    where="pointwise.yaml:1056",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47068,7 +48926,7 @@ _special_zeta_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:92",
+    where="special.yaml:90",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47099,7 +48957,7 @@ _special_zeta_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:98",
+    where="special.yaml:96",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47132,7 +48990,7 @@ _special_zeta_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:104",
+    where="special.yaml:102",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47165,7 +49023,7 @@ _i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47195,7 +49053,7 @@ _i0_ = declare(
     "aten::i0_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:112",
+    where="special.yaml:110",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47226,7 +49084,7 @@ _special_i0e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:119",
+    where="special.yaml:117",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47257,7 +49115,7 @@ _special_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:125",
+    where="special.yaml:123",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47288,7 +49146,7 @@ _special_i1e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:131",
+    where="special.yaml:129",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47319,7 +49177,7 @@ _special_modified_bessel_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:137",
+    where="special.yaml:135",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47350,7 +49208,7 @@ _special_modified_bessel_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:143",
+    where="special.yaml:141",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47381,7 +49239,7 @@ _logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47413,7 +49271,7 @@ _logit_ = declare(
     "aten::logit_",
     "(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="special.yaml:151",
+    where="special.yaml:149",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47446,7 +49304,7 @@ _sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47476,7 +49334,7 @@ _sinc_ = declare(
     "aten::sinc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="special.yaml:158",
+    where="special.yaml:156",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47507,7 +49365,7 @@ _special_entr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="special.yaml:165",
+    where="special.yaml:163",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47538,7 +49396,7 @@ _special_xlog1py_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:208",
+    where="special.yaml:206",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47569,7 +49427,7 @@ _special_xlog1py_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:214",
+    where="special.yaml:212",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47602,7 +49460,7 @@ _special_xlog1py_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="special.yaml:220",
+    where="special.yaml:218",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47689,7 +49547,7 @@ def sum_IntList_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _sum_IntList_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
     if dtype is not None:
@@ -47816,7 +49674,7 @@ def mean_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _mean_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
     if dtype is not None:
@@ -47853,7 +49711,7 @@ _amax_out = declare(
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amax_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_out.convert(2, keepdim)
     modes = active_modes()
@@ -47888,7 +49746,7 @@ _amin_out = declare(
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _amin_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_out.convert(2, keepdim)
     modes = active_modes()
@@ -48147,7 +50005,7 @@ def var_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _var_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48198,7 +50056,7 @@ def std_correction_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _std_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48248,7 +50106,7 @@ def nansum_out(
     out: Tensor,
 ) -> Tensor:
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
     if dtype is not None:
@@ -48353,7 +50211,7 @@ _logsumexp_out = declare(
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor) -> Tensor:
     if not is_int_list(dim):
-        dim = _logsumexp_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_out.convert(2, keepdim)
     modes = active_modes()
@@ -48407,7 +50265,7 @@ def linalg_vector_norm_out(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_out.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
     if dtype is not None:
@@ -48513,7 +50371,7 @@ def norm_out(self: Tensor, p: Scalar | None, dim: Sequence[int] | int, keepdim: 
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_out.convert(1, p)
     if not is_int_list(dim):
-        dim = _norm_out.convert(2, dim)
+        dim = [dim] if type(dim) is int else _norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_out.convert(3, keepdim)
     modes = active_modes()
@@ -48565,7 +50423,7 @@ def var_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _var_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _var_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _var_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48619,7 +50477,7 @@ def std_mean_correction_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _std_mean_correction_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _std_mean_correction_out.convert(1, dim)
     if correction is not None and type(correction) is not int and type(correction) is not float:
         correction = _std_mean_correction_out.convert(2, correction)
     if type(keepdim) is not bool:
@@ -48816,12 +50674,43 @@ def logcumsumexp_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
 
 _logcumsumexp_out.stub = logcumsumexp_out
 
+_msort_out = declare(
+    "aten::msort.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="sorting.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def msort_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _msort_out.table[ARRAYS]
+        except KeyError:
+            return _msort_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _msort_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _msort_out.call(self, out)
+    return kernel(self, out)
+
+
+_msort_out.stub = msort_out
+
 _median_out = declare(
     "aten::median.out",
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:64",
+    where="sorting.yaml:66",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48852,7 +50741,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="sorting.yaml:83",
+    where="sorting.yaml:85",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48878,6 +50767,420 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:121",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:132",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
+__unique_out = declare(
+    "aten::_unique.out",
+    "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
+    "Tensor(b!))",
+    (
+        ("self", "Tensor"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="sorting.yaml:138",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
+#     (Tensor(a!), Tensor(b!))
+def _unique_out(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+) -> tuple[Tensor, Tensor]:
+    if type(sorted) is not bool:
+        sorted = __unique_out.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique_out.convert(2, return_inverse)
+    modes = active_modes()
+    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
+        try:
+            kernel = __unique_out.table[ARRAYS]
+        except KeyError:
+            return __unique_out.call(self, sorted, return_inverse, out0, out1)
+        return kernel(self, sorted, return_inverse, out0, out1)
+    try:
+        keys = self.keys | out0.keys | out1.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique_out.call(self, sorted, return_inverse, out0, out1)
+    return kernel(self, sorted, return_inverse, out0, out1)
+
+
+__unique_out.stub = _unique_out
+
+__unique2_out = declare(
+    "aten::_unique2.out",
+    "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, "
+    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:145",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
+#     out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def _unique2_out(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(sorted) is not bool:
+        sorted = __unique2_out.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique2_out.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = __unique2_out.convert(3, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __unique2_out.table[ARRAYS]
+        except KeyError:
+            return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique2_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique2_out.call(self, sorted, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, sorted, return_inverse, return_counts, out0, out1, out2)
+
+
+__unique2_out.stub = _unique2_out
+
+_unique_dim_out = declare(
+    "aten::unique_dim.out",
+    "(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) "
+    "out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("sorted", "bool", True),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="sorting.yaml:152",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_out(
+    self: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(dim) is not int:
+        dim = _unique_dim_out.convert(1, dim)
+    if type(sorted) is not bool:
+        sorted = _unique_dim_out.convert(2, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_out.convert(3, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_out.convert(4, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_dim_out.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_out.call(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, dim, sorted, return_inverse, return_counts, out0, out1, out2)
+
+
+_unique_dim_out.stub = unique_dim_out
+
+_unique_consecutive_out = declare(
+    "aten::unique_consecutive.out",
+    "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *, Tensor(a!) out0, "
+    "Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("dim", "int?", None),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:159",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_consecutive_out(
+    self: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_consecutive_out.convert(1, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_consecutive_out.convert(2, return_counts)
+    if dim is not None and type(dim) is not int:
+        dim = _unique_consecutive_out.convert(3, dim)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_consecutive_out.table[ARRAYS]
+        except KeyError:
+            return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
+        return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_consecutive_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_consecutive_out.call(self, return_inverse, return_counts, dim, out0, out1, out2)
+    return kernel(self, return_inverse, return_counts, dim, out0, out1, out2)
+
+
+_unique_consecutive_out.stub = unique_consecutive_out
+
+_unique_dim_consecutive_out = declare(
+    "aten::unique_dim_consecutive.out",
+    "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) "
+    "out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("self", "Tensor"),
+        ("dim", "int"),
+        ("return_inverse", "bool", False),
+        ("return_counts", "bool", False),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:166",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
+#     Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))
+def unique_dim_consecutive_out(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(dim) is not int:
+        dim = _unique_dim_consecutive_out.convert(1, dim)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_consecutive_out.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_consecutive_out.convert(3, return_counts)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _unique_dim_consecutive_out.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
+        return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
+    try:
+        keys = self.keys | out0.keys | out1.keys | out2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_consecutive_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_consecutive_out.call(self, dim, return_inverse, return_counts, out0, out1, out2)
+    return kernel(self, dim, return_inverse, return_counts, out0, out1, out2)
+
+
+_unique_dim_consecutive_out.stub = unique_dim_consecutive_out
+
 _searchsorted_Tensor_out = declare(
     "aten::searchsorted.Tensor_out",
     "(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
@@ -48892,7 +51195,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:172",
+    where="sorting.yaml:173",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48956,7 +51259,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:178",
+    where="sorting.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49018,7 +51321,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:184",
+    where="sorting.yaml:185",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49067,7 +51370,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:190",
+    where="sorting.yaml:191",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49107,12 +51410,52 @@ def bucketize_Scalar_out(
 
 _bucketize_Scalar_out.stub = bucketize_Scalar_out
 
+_bincount_out = declare(
+    "aten::bincount.out",
+    "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
+    kwarg_only=3,
+    where="sorting.yaml:197",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
+def bincount_out(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor) -> Tensor:
+    if type(minlength) is not int:
+        minlength = _bincount_out.convert(2, minlength)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (weights is None or type(weights) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _bincount_out.table[ARRAYS]
+        except KeyError:
+            return _bincount_out.call(self, weights, minlength, out)
+        return kernel(self, weights, minlength, out)
+    try:
+        keys = self.keys | out.keys
+        if weights is not None:
+            keys |= weights.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bincount_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bincount_out.call(self, weights, minlength, out)
+    return kernel(self, weights, minlength, out)
+
+
+_bincount_out.stub = bincount_out
+
 _histc_out = declare(
     "aten::histc.out",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:202",
+    where="sorting.yaml:204",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49299,12 +51642,107 @@ def vdot_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
 
 _vdot_out.stub = vdot_out
 
+_linalg_matmul_out = declare(
+    "aten::linalg_matmul.out",
+    "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:47",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matmul_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul_out.call(self, other, out)
+        return kernel(self, other, out)
+    try:
+        keys = self.keys | other.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul_out.call(self, other, out)
+    return kernel(self, other, out)
+
+
+_linalg_matmul_out.stub = linalg_matmul_out
+
+_ger_out = declare(
+    "aten::ger.out",
+    "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:65",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+def ger_out(self: Tensor, vec2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _ger_out.table[ARRAYS]
+        except KeyError:
+            return _ger_out.call(self, vec2, out)
+        return kernel(self, vec2, out)
+    try:
+        keys = self.keys | vec2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_out.call(self, vec2, out)
+    return kernel(self, vec2, out)
+
+
+_ger_out.stub = ger_out
+
+_matrix_power_out = declare(
+    "aten::matrix_power.out",
+    "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:105",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+def matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _matrix_power_out.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power_out.table[ARRAYS]
+        except KeyError:
+            return _matrix_power_out.call(self, n, out)
+        return kernel(self, n, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power_out.call(self, n, out)
+    return kernel(self, n, out)
+
+
+_matrix_power_out.stub = matrix_power_out
+
 _linalg_cross_out = declare(
     "aten::linalg_cross.out",
     "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:87",
+    where="linear_algebra.yaml:111",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49344,7 +51782,7 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49385,7 +51823,7 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:100",
+    where="linear_algebra.yaml:126",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49427,7 +51865,7 @@ _addmv_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49468,7 +51906,7 @@ _addmv_ = declare(
     "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:107",
+    where="linear_algebra.yaml:133",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49510,7 +51948,7 @@ _baddbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49559,7 +51997,7 @@ _baddbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:114",
+    where="linear_algebra.yaml:140",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49601,7 +52039,7 @@ _addbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49650,7 +52088,7 @@ _addbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:121",
+    where="linear_algebra.yaml:147",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49692,7 +52130,7 @@ _addr_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49733,7 +52171,7 @@ _addr_ = declare(
     "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="linear_algebra.yaml:128",
+    where="linear_algebra.yaml:154",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49768,7 +52206,7 @@ _trace_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="linear_algebra.yaml:137",
+    where="linear_algebra.yaml:163",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49794,6 +52232,37 @@ def trace_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _trace_out.stub = trace_out
 
+_inverse_out = declare(
+    "aten::inverse.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:202",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def inverse_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _inverse_out.table[ARRAYS]
+        except KeyError:
+            return _inverse_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inverse_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inverse_out.call(self, out)
+    return kernel(self, out)
+
+
+_inverse_out.stub = inverse_out
+
 _linalg_solve_triangular_out = declare(
     "aten::linalg_solve_triangular.out",
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)",
@@ -49806,7 +52275,7 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="linear_algebra.yaml:197",
+    where="linear_algebra.yaml:233",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49852,7 +52321,7 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="linear_algebra.yaml:217",
+    where="linear_algebra.yaml:253",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49885,7 +52354,7 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="linear_algebra.yaml:224",
+    where="linear_algebra.yaml:260",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49925,7 +52394,7 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="linear_algebra.yaml:231",
+    where="linear_algebra.yaml:267",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49970,12 +52439,305 @@ def linalg_lu_solve_out(
 
 _linalg_lu_solve_out.stub = linalg_lu_solve_out
 
+_linalg_det_out = declare(
+    "aten::linalg_det.out",
+    "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:303",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_det_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_det_out(*args, **kwargs)
+
+
+_linalg_det_out.stub = linalg_det_out
+
+_linalg_eigvalsh_out = declare(
+    "aten::linalg_eigvalsh.out",
+    '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
+    (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:443",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvalsh_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvalsh_out.call(self, UPLO, out)
+        return kernel(self, UPLO, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvalsh_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvalsh_out.call(self, UPLO, out)
+    return kernel(self, UPLO, out)
+
+
+_linalg_eigvalsh_out.stub = linalg_eigvalsh_out
+
+_linalg_eigvals_out = declare(
+    "aten::linalg_eigvals.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:469",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvals_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvals_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvals_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvals_out.call(self, out)
+    return kernel(self, out)
+
+
+_linalg_eigvals_out.stub = linalg_eigvals_out
+
+_linalg_svdvals_out = declare(
+    "aten::linalg_svdvals.out",
+    "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="linear_algebra.yaml:494",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_svdvals_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svdvals_out(*args, **kwargs)
+
+
+_linalg_svdvals_out.stub = linalg_svdvals_out
+
+_linalg_pinv_atol_rtol_tensor_out = declare(
+    "aten::linalg_pinv.atol_rtol_tensor_out",
+    "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("atol", "Tensor?", None),
+        ("rtol", "Tensor?", None),
+        ("hermitian", "bool", False),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=1,
+    where="linear_algebra.yaml:508",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
+#     Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_atol_rtol_tensor_out(
+    self: Tensor,
+    *,
+    atol: Tensor | None = None,
+    rtol: Tensor | None = None,
+    hermitian: bool = False,
+    out: Tensor,
+) -> Tensor:
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_atol_rtol_tensor_out.convert(3, hermitian)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (atol is None or type(atol) is ndarray)
+        and (rtol is None or type(rtol) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _linalg_pinv_atol_rtol_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
+        return kernel(self, atol, rtol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if atol is not None:
+            keys |= atol.keys
+        if rtol is not None:
+            keys |= rtol.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_atol_rtol_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
+    return kernel(self, atol, rtol, hermitian, out)
+
+
+_linalg_pinv_atol_rtol_tensor_out.stub = linalg_pinv_atol_rtol_tensor_out
+
+_linalg_pinv_out = declare(
+    "aten::linalg_pinv.out",
+    "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:522",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(rcond) is not float:
+        rcond = _linalg_pinv_out.convert(1, rcond)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_pinv_out.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_pinv_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_pinv_out.call(self, rcond, hermitian, out)
+        return kernel(self, rcond, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_pinv_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_pinv_out.call(self, rcond, hermitian, out)
+    return kernel(self, rcond, hermitian, out)
+
+
+_linalg_pinv_out.stub = linalg_pinv_out
+
+_linalg_matrix_rank_out = declare(
+    "aten::linalg_matrix_rank.out",
+    "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
+    kwarg_only=3,
+    where="linear_algebra.yaml:557",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool = False, *, out: Tensor) -> Tensor:
+    if type(tol) is not float:
+        tol = _linalg_matrix_rank_out.convert(1, tol)
+    if type(hermitian) is not bool:
+        hermitian = _linalg_matrix_rank_out.convert(2, hermitian)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_rank_out.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
+        return kernel(self, tol, hermitian, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_rank_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_rank_out.call(self, tol, hermitian, out)
+    return kernel(self, tol, hermitian, out)
+
+
+_linalg_matrix_rank_out.stub = linalg_matrix_rank_out
+
+_nuclear_norm_out = declare(
+    "aten::nuclear_norm.out",
+    "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:601",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+def nuclear_norm_out(self: Tensor, keepdim: bool = False, *, out: Tensor) -> Tensor:
+    if type(keepdim) is not bool:
+        keepdim = _nuclear_norm_out.convert(1, keepdim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nuclear_norm_out.table[ARRAYS]
+        except KeyError:
+            return _nuclear_norm_out.call(self, keepdim, out)
+        return kernel(self, keepdim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nuclear_norm_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nuclear_norm_out.call(self, keepdim, out)
+    return kernel(self, keepdim, out)
+
+
+_nuclear_norm_out.stub = nuclear_norm_out
+
+__euclidean_dist_out = declare(
+    "aten::_euclidean_dist.out",
+    "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
+    (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="linear_algebra.yaml:628",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
+def _euclidean_dist_out(x1: Tensor, x2: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist_out.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist_out.call(x1, x2, out)
+        return kernel(x1, x2, out)
+    try:
+        keys = x1.keys | x2.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist_out.call(x1, x2, out)
+    return kernel(x1, x2, out)
+
+
+__euclidean_dist_out.stub = _euclidean_dist_out
+
 __cdist_forward_out = declare(
     "aten::_cdist_forward.out",
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="linear_algebra.yaml:524",
+    where="linear_algebra.yaml:633",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50004,6 +52766,789 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
 
 
 __cdist_forward_out.stub = _cdist_forward_out
+
+_unsafe_split_Tensor_out = declare(
+    "aten::unsafe_split.Tensor_out",
+    "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
+    (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
+    kwarg_only=3,
+    where="views.yaml:260",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor]) -> None:
+    if type(split_size) is not int:
+        split_size = _unsafe_split_Tensor_out.convert(1, split_size)
+    if type(dim) is not int:
+        dim = _unsafe_split_Tensor_out.convert(2, dim)
+    if type(out) is not list:
+        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in out:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsafe_split_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsafe_split_Tensor_out.call(self, split_size, dim, out)
+    return kernel(self, split_size, dim, out)
+
+
+_unsafe_split_Tensor_out.stub = unsafe_split_Tensor_out
+
+_unsafe_split_with_sizes_out = declare(
+    "aten::unsafe_split_with_sizes.out",
+    "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
+    (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
+    kwarg_only=3,
+    where="views.yaml:266",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
+def unsafe_split_with_sizes_out(
+    self: Tensor,
+    split_sizes: Sequence[int],
+    dim: int = 0,
+    *,
+    out: Sequence[Tensor],
+) -> None:
+    if not is_int_list(split_sizes):
+        split_sizes = _unsafe_split_with_sizes_out.convert(1, split_sizes)
+    if type(dim) is not int:
+        dim = _unsafe_split_with_sizes_out.convert(2, dim)
+    if type(out) is not list:
+        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in out:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsafe_split_with_sizes_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsafe_split_with_sizes_out.call(self, split_sizes, dim, out)
+    return kernel(self, split_sizes, dim, out)
+
+
+_unsafe_split_with_sizes_out.stub = unsafe_split_with_sizes_out
+
+_alias_copy_out = declare(
+    "aten::alias_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:5",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def alias_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _alias_copy_out.table[ARRAYS]
+        except KeyError:
+            return _alias_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _alias_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _alias_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_alias_copy_out.stub = alias_copy_out
+
+_as_strided_copy_out = declare(
+    "aten::as_strided_copy.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("size", "SymInt[]"),
+        ("stride", "SymInt[]"),
+        ("storage_offset", "SymInt?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="view_copies.yaml:12",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
+#     -> Tensor(a!)
+def as_strided_copy_out(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(size):
+        size = _as_strided_copy_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = _as_strided_copy_out.convert(2, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_copy_out.convert(3, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_copy_out.table[ARRAYS]
+        except KeyError:
+            return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
+        return kernel(self, size, stride, storage_offset, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_copy_out.call(self, size, stride, storage_offset, out)
+    return kernel(self, size, stride, storage_offset, out)
+
+
+_as_strided_copy_out.stub = as_strided_copy_out
+
+_detach_copy_out = declare(
+    "aten::detach_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:19",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def detach_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _detach_copy_out.table[ARRAYS]
+        except KeyError:
+            return _detach_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _detach_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _detach_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_detach_copy_out.stub = detach_copy_out
+
+_diagonal_copy_out = declare(
+    "aten::diagonal_copy.out",
+    "(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1), ("out", "Tensor")),
+    kwarg_only=4,
+    where="view_copies.yaml:26",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
+def diagonal_copy_out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
+    if type(offset) is not int:
+        offset = _diagonal_copy_out.convert(1, offset)
+    if type(dim1) is not int:
+        dim1 = _diagonal_copy_out.convert(2, dim1)
+    if type(dim2) is not int:
+        dim2 = _diagonal_copy_out.convert(3, dim2)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _diagonal_copy_out.table[ARRAYS]
+        except KeyError:
+            return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
+        return kernel(self, offset, dim1, dim2, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diagonal_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diagonal_copy_out.call(self, offset, dim1, dim2, out)
+    return kernel(self, offset, dim1, dim2, out)
+
+
+_diagonal_copy_out.stub = diagonal_copy_out
+
+_expand_copy_out = declare(
+    "aten::expand_copy.out",
+    "(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:33",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
+def expand_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False, out: Tensor) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _expand_copy_out.convert(1, size)
+    if type(implicit) is not bool:
+        implicit = _expand_copy_out.convert(2, implicit)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _expand_copy_out.table[ARRAYS]
+        except KeyError:
+            return _expand_copy_out.call(self, size, implicit, out)
+        return kernel(self, size, implicit, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _expand_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _expand_copy_out.call(self, size, implicit, out)
+    return kernel(self, size, implicit, out)
+
+
+_expand_copy_out.stub = expand_copy_out
+
+_permute_copy_out = declare(
+    "aten::permute_copy.out",
+    "(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dims", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
+def permute_copy_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(dims) in INTS:
+        dims = [dims, *more]
+    if not is_int_list(dims):
+        dims = _permute_copy_out.convert(1, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _permute_copy_out.table[ARRAYS]
+        except KeyError:
+            return _permute_copy_out.call(self, dims, out)
+        return kernel(self, dims, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _permute_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _permute_copy_out.call(self, dims, out)
+    return kernel(self, dims, out)
+
+
+_permute_copy_out.stub = permute_copy_out
+
+__reshape_alias_copy_out = declare(
+    "aten::_reshape_alias_copy.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:47",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def _reshape_alias_copy_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = __reshape_alias_copy_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = __reshape_alias_copy_out.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __reshape_alias_copy_out.table[ARRAYS]
+        except KeyError:
+            return __reshape_alias_copy_out.call(self, size, stride, out)
+        return kernel(self, size, stride, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __reshape_alias_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __reshape_alias_copy_out.call(self, size, stride, out)
+    return kernel(self, size, stride, out)
+
+
+__reshape_alias_copy_out.stub = _reshape_alias_copy_out
+
+_select_copy_int_out = declare(
+    "aten::select_copy.int_out",
+    "(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:54",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
+def select_copy_int_out(self: Tensor, dim: int, index: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _select_copy_int_out.convert(1, dim)
+    if type(index) is not int:
+        index = _select_copy_int_out.convert(2, index)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _select_copy_int_out.table[ARRAYS]
+        except KeyError:
+            return _select_copy_int_out.call(self, dim, index, out)
+        return kernel(self, dim, index, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _select_copy_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _select_copy_int_out.call(self, dim, index, out)
+    return kernel(self, dim, index, out)
+
+
+_select_copy_int_out.stub = select_copy_int_out
+
+_slice_copy_Tensor_out = declare(
+    "aten::slice_copy.Tensor_out",
+    "(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("dim", "int", 0),
+        ("start", "SymInt?", None),
+        ("end", "SymInt?", None),
+        ("step", "SymInt", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="view_copies.yaml:61",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
+#     out) -> Tensor(a!)
+def slice_copy_Tensor_out(
+    self: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(dim) is not int:
+        dim = _slice_copy_Tensor_out.convert(1, dim)
+    if start is not None and type(start) is not int:
+        start = _slice_copy_Tensor_out.convert(2, start)
+    if end is not None and type(end) is not int:
+        end = _slice_copy_Tensor_out.convert(3, end)
+    if type(step) is not int:
+        step = _slice_copy_Tensor_out.convert(4, step)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _slice_copy_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
+        return kernel(self, dim, start, end, step, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slice_copy_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slice_copy_Tensor_out.call(self, dim, start, end, step, out)
+    return kernel(self, dim, start, end, step, out)
+
+
+_slice_copy_Tensor_out.stub = slice_copy_Tensor_out
+
+_squeeze_copy_out = declare(
+    "aten::squeeze_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:68",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_squeeze_copy_out.stub = squeeze_copy_out
+
+_squeeze_copy_dim_out = declare(
+    "aten::squeeze_copy.dim_out",
+    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:75",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dim_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _squeeze_copy_dim_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_dim_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_dim_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_dim_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_dim_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_squeeze_copy_dim_out.stub = squeeze_copy_dim_out
+
+_squeeze_copy_dims_out = declare(
+    "aten::squeeze_copy.dims_out",
+    "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:82",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+def squeeze_copy_dims_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(dim) in INTS:
+        dim = [dim, *more]
+    if not is_int_list(dim):
+        dim = _squeeze_copy_dims_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _squeeze_copy_dims_out.table[ARRAYS]
+        except KeyError:
+            return _squeeze_copy_dims_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _squeeze_copy_dims_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _squeeze_copy_dims_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_squeeze_copy_dims_out.stub = squeeze_copy_dims_out
+
+_t_copy_out = declare(
+    "aten::t_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:89",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def t_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _t_copy_out.table[ARRAYS]
+        except KeyError:
+            return _t_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _t_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _t_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_t_copy_out.stub = t_copy_out
+
+_transpose_copy_int_out = declare(
+    "aten::transpose_copy.int_out",
+    "(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim0", "int"), ("dim1", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="view_copies.yaml:96",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
+def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, *, out: Tensor) -> Tensor:
+    if type(dim0) is not int:
+        dim0 = _transpose_copy_int_out.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _transpose_copy_int_out.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _transpose_copy_int_out.table[ARRAYS]
+        except KeyError:
+            return _transpose_copy_int_out.call(self, dim0, dim1, out)
+        return kernel(self, dim0, dim1, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _transpose_copy_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _transpose_copy_int_out.call(self, dim0, dim1, out)
+    return kernel(self, dim0, dim1, out)
+
+
+_transpose_copy_int_out.stub = transpose_copy_int_out
+
+_unfold_copy_out = declare(
+    "aten::unfold_copy.out",
+    "(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int"), ("out", "Tensor")),
+    kwarg_only=4,
+    where="view_copies.yaml:103",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
+def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
+    if type(dimension) is not int:
+        dimension = _unfold_copy_out.convert(1, dimension)
+    if type(size) is not int:
+        size = _unfold_copy_out.convert(2, size)
+    if type(step) is not int:
+        step = _unfold_copy_out.convert(3, step)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _unfold_copy_out.table[ARRAYS]
+        except KeyError:
+            return _unfold_copy_out.call(self, dimension, size, step, out)
+        return kernel(self, dimension, size, step, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unfold_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unfold_copy_out.call(self, dimension, size, step, out)
+    return kernel(self, dimension, size, step, out)
+
+
+_unfold_copy_out.stub = unfold_copy_out
+
+_unsqueeze_copy_out = declare(
+    "aten::unsqueeze_copy.out",
+    "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:110",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+def unsqueeze_copy_out(self: Tensor, dim: int, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _unsqueeze_copy_out.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _unsqueeze_copy_out.table[ARRAYS]
+        except KeyError:
+            return _unsqueeze_copy_out.call(self, dim, out)
+        return kernel(self, dim, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsqueeze_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsqueeze_copy_out.call(self, dim, out)
+    return kernel(self, dim, out)
+
+
+_unsqueeze_copy_out.stub = unsqueeze_copy_out
+
+_view_as_complex_copy_out = declare(
+    "aten::view_as_complex_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:117",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_complex_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_as_complex_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_as_complex_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_complex_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_complex_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_view_as_complex_copy_out.stub = view_as_complex_copy_out
+
+_view_as_real_copy_out = declare(
+    "aten::view_as_real_copy.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="view_copies.yaml:124",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def view_as_real_copy_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_as_real_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_as_real_copy_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_real_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_real_copy_out.call(self, out)
+    return kernel(self, out)
+
+
+_view_as_real_copy_out.stub = view_as_real_copy_out
+
+_view_copy_out = declare(
+    "aten::view_copy.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:131",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _view_copy_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_copy_out.table[ARRAYS]
+        except KeyError:
+            return _view_copy_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_copy_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_view_copy_out.stub = view_copy_out
+
+_view_copy_dtype_out = declare(
+    "aten::view_copy.dtype_out",
+    "(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dtype", "ScalarType"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="view_copies.yaml:138",
+    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+)
+
+
+# view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
+def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
+    dtype = _view_copy_dtype_out.convert(1, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _view_copy_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _view_copy_dtype_out.call(self, dtype, out)
+        return kernel(self, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_copy_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_copy_dtype_out.call(self, dtype, out)
+    return kernel(self, dtype, out)
+
+
+_view_copy_dtype_out.stub = view_copy_dtype_out
 
 _flip_out = declare(
     "aten::flip.out",
@@ -50053,9 +53598,9 @@ _roll_out = declare(
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: Tensor) -> Tensor:
     if not is_int_list(shifts):
-        shifts = _roll_out.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_out.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_out.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_out.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50281,12 +53826,45 @@ def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tens
 
 _repeat_out.stub = repeat_out
 
+_repeat_interleave_Tensor_out = declare(
+    "aten::repeat_interleave.Tensor_out",
+    "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
+    (("repeats", "Tensor"), ("output_size", "SymInt?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="shapes.yaml:72",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
+def repeat_interleave_Tensor_out(repeats: Tensor, *, output_size: int | None = None, out: Tensor) -> Tensor:
+    if output_size is not None and type(output_size) is not int:
+        output_size = _repeat_interleave_Tensor_out.convert(1, output_size)
+    modes = active_modes()
+    if type(repeats) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _repeat_interleave_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
+        return kernel(repeats, output_size, out)
+    try:
+        keys = repeats.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _repeat_interleave_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _repeat_interleave_Tensor_out.call(repeats, output_size, out)
+    return kernel(repeats, output_size, out)
+
+
+_repeat_interleave_Tensor_out.stub = repeat_interleave_Tensor_out
+
 _block_diag_out = declare(
     "aten::block_diag.out",
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:126",
+    where="shapes.yaml:127",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50315,7 +53893,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:154",
+    where="shapes.yaml:155",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50361,7 +53939,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:173",
+    where="shapes.yaml:178",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -50410,7 +53988,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:181",
+    where="shapes.yaml:186",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50452,7 +54030,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:188",
+    where="shapes.yaml:193",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50492,12 +54070,66 @@ def diagonal_scatter_out(
 
 _diagonal_scatter_out.stub = diagonal_scatter_out
 
+_as_strided_scatter_out = declare(
+    "aten::as_strided_scatter.out",
+    "(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("src", "Tensor"),
+        ("size", "SymInt[]"),
+        ("stride", "SymInt[]"),
+        ("storage_offset", "SymInt?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="shapes.yaml:200",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def as_strided_scatter_out(
+    self: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(size):
+        size = _as_strided_scatter_out.convert(2, size)
+    if not is_int_list(stride):
+        stride = _as_strided_scatter_out.convert(3, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_scatter_out.convert(4, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(src) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_scatter_out.table[ARRAYS]
+        except KeyError:
+            return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
+        return kernel(self, src, size, stride, storage_offset, out)
+    try:
+        keys = self.keys | src.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_scatter_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_scatter_out.call(self, src, size, stride, storage_offset, out)
+    return kernel(self, src, size, stride, storage_offset, out)
+
+
+_as_strided_scatter_out.stub = as_strided_scatter_out
+
 _constant_pad_nd_out = declare(
     "aten::constant_pad_nd.out",
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:202",
+    where="shapes.yaml:208",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50532,7 +54164,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:209",
+    where="shapes.yaml:215",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50540,7 +54172,7 @@ _reflection_pad1d_out = declare(
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _reflection_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50565,7 +54197,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:216",
+    where="shapes.yaml:222",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50598,7 +54230,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:223",
+    where="shapes.yaml:229",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50631,7 +54263,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:230",
+    where="shapes.yaml:236",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50639,7 +54271,7 @@ _replication_pad1d_out = declare(
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: Sequence[int] | int, *, out: Tensor) -> Tensor:
     if not is_int_list(padding):
-        padding = _replication_pad1d_out.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_out.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50664,7 +54296,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:237",
+    where="shapes.yaml:243",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50697,7 +54329,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:244",
+    where="shapes.yaml:250",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52168,7 +55800,7 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52200,7 +55832,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:199",
+    where="indexing.yaml:201",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52233,7 +55865,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52265,7 +55897,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="indexing.yaml:206",
+    where="indexing.yaml:208",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52363,6 +55995,76 @@ def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor
 
 __log_softmax_out.stub = _log_softmax_out
 
+_softmax_int_out = declare(
+    "aten::softmax.int_out",
+    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:17",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _softmax_int_out.convert(1, dim)
+    if dtype is not None:
+        dtype = _softmax_int_out.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _softmax_int_out.table[ARRAYS]
+        except KeyError:
+            return _softmax_int_out.call(self, dim, dtype, out)
+        return kernel(self, dim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _softmax_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _softmax_int_out.call(self, dim, dtype, out)
+    return kernel(self, dim, dtype, out)
+
+
+_softmax_int_out.stub = softmax_int_out
+
+_log_softmax_int_out = declare(
+    "aten::log_softmax.int_out",
+    "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
+    kwarg_only=3,
+    where="nn.yaml:23",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
+    if type(dim) is not int:
+        dim = _log_softmax_int_out.convert(1, dim)
+    if dtype is not None:
+        dtype = _log_softmax_int_out.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _log_softmax_int_out.table[ARRAYS]
+        except KeyError:
+            return _log_softmax_int_out.call(self, dim, dtype, out)
+        return kernel(self, dim, dtype, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_softmax_int_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_softmax_int_out.call(self, dim, dtype, out)
+    return kernel(self, dim, dtype, out)
+
+
+_log_softmax_int_out.stub = log_softmax_int_out
+
 _embedding_out = declare(
     "aten::embedding.out",
     "(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, "
@@ -52376,7 +56078,7 @@ _embedding_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="nn.yaml:37",
+    where="nn.yaml:41",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52422,7 +56124,7 @@ _embedding_renorm_out = declare(
     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52456,7 +56158,7 @@ _embedding_renorm_ = declare(
     "aten::embedding_renorm_",
     "(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="nn.yaml:44",
+    where="nn.yaml:48",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -52491,7 +56193,7 @@ _native_dropout_out = declare(
     "(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?"), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="nn.yaml:55",
+    where="nn.yaml:59",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -52676,6 +56378,103 @@ def native_group_norm_out(
 
 
 _native_group_norm_out.stub = native_group_norm_out
+
+__native_batch_norm_legit_no_training_out = declare(
+    "aten::_native_batch_norm_legit_no_training.out",
+    "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float "
+    "eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor?"),
+        ("bias", "Tensor?"),
+        ("running_mean", "Tensor"),
+        ("running_var", "Tensor"),
+        ("momentum", "float"),
+        ("eps", "float"),
+        ("out0", "Tensor"),
+        ("out1", "Tensor"),
+        ("out2", "Tensor"),
+    ),
+    kwarg_only=7,
+    where="normalization.yaml:66",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!),
+#     Tensor(b!), Tensor(c!))
+def _native_batch_norm_legit_no_training_out(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    out0: Tensor,
+    out1: Tensor,
+    out2: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_no_training_out.convert(5, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_no_training_out.convert(6, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and type(out0) is ndarray
+        and type(out1) is ndarray
+        and type(out2) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_no_training_out.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_no_training_out.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                momentum,
+                eps,
+                out0,
+                out1,
+                out2,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys | out0.keys | out1.keys | out2.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_no_training_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_no_training_out.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+            out0,
+            out1,
+            out2,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, momentum, eps, out0, out1, out2)
+
+
+__native_batch_norm_legit_no_training_out.stub = _native_batch_norm_legit_no_training_out
 
 _silu_out = declare(
     "aten::silu.out",
@@ -53013,7 +56812,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:82",
+    where="activations.yaml:78",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53043,12 +56842,43 @@ def softplus_out(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out:
 
 _softplus_out.stub = softplus_out
 
+_log_sigmoid_out = declare(
+    "aten::log_sigmoid.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="activations.yaml:85",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def log_sigmoid_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _log_sigmoid_out.table[ARRAYS]
+        except KeyError:
+            return _log_sigmoid_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_sigmoid_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_sigmoid_out.call(self, out)
+    return kernel(self, out)
+
+
+_log_sigmoid_out.stub = log_sigmoid_out
+
 _hardtanh_out = declare(
     "aten::hardtanh.out",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53082,7 +56912,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="activations.yaml:104",
+    where="activations.yaml:99",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53117,7 +56947,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53147,7 +56977,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:120",
+    where="activations.yaml:115",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53178,7 +57008,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53208,7 +57038,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="activations.yaml:127",
+    where="activations.yaml:122",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53239,7 +57069,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:133",
+    where="activations.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53272,7 +57102,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:141",
+    where="activations.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53305,7 +57135,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53339,7 +57169,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="activations.yaml:148",
+    where="activations.yaml:143",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -53374,7 +57204,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="activations.yaml:155",
+    where="activations.yaml:150",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53554,6 +57384,220 @@ def binary_cross_entropy_out(
 
 _binary_cross_entropy_out.stub = binary_cross_entropy_out
 
+_binary_cross_entropy_with_logits_out = declare(
+    "aten::binary_cross_entropy_with_logits.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("pos_weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:33",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
+#     int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def binary_cross_entropy_with_logits_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _binary_cross_entropy_with_logits_out.convert(4, reduction)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (pos_weight is None or type(pos_weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _binary_cross_entropy_with_logits_out.table[ARRAYS]
+        except KeyError:
+            return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
+        return kernel(self, target, weight, pos_weight, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if pos_weight is not None:
+            keys |= pos_weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binary_cross_entropy_with_logits_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
+    return kernel(self, target, weight, pos_weight, reduction, out)
+
+
+_binary_cross_entropy_with_logits_out.stub = binary_cross_entropy_with_logits_out
+
+_soft_margin_loss_out = declare(
+    "aten::soft_margin_loss.out",
+    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
+    kwarg_only=3,
+    where="losses.yaml:40",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _soft_margin_loss_out.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _soft_margin_loss_out.table[ARRAYS]
+        except KeyError:
+            return _soft_margin_loss_out.call(self, target, reduction, out)
+        return kernel(self, target, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _soft_margin_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _soft_margin_loss_out.call(self, target, reduction, out)
+    return kernel(self, target, reduction, out)
+
+
+_soft_margin_loss_out.stub = soft_margin_loss_out
+
+_nll_loss_out = declare(
+    "aten::nll_loss.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("ignore_index", "SymInt", -100),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:51",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _nll_loss_out.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss_out.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss_out.table[ARRAYS]
+        except KeyError:
+            return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
+        return kernel(self, target, weight, reduction, ignore_index, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss_out.call(self, target, weight, reduction, ignore_index, out)
+    return kernel(self, target, weight, reduction, ignore_index, out)
+
+
+_nll_loss_out.stub = nll_loss_out
+
+_nll_loss2d_out = declare(
+    "aten::nll_loss2d.out",
+    "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("target", "Tensor"),
+        ("weight", "Tensor?", None),
+        ("reduction", "int", 1),
+        ("ignore_index", "SymInt", -100),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=5,
+    where="losses.yaml:65",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+def nll_loss2d_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _nll_loss2d_out.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss2d_out.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss2d_out.table[ARRAYS]
+        except KeyError:
+            return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
+        return kernel(self, target, weight, reduction, ignore_index, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss2d_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss2d_out.call(self, target, weight, reduction, ignore_index, out)
+    return kernel(self, target, weight, reduction, ignore_index, out)
+
+
+_nll_loss2d_out.stub = nll_loss2d_out
+
 _multi_margin_loss_out = declare(
     "aten::multi_margin_loss.out",
     "(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean, *, "
@@ -53568,7 +57612,7 @@ _multi_margin_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="losses.yaml:79",
+    where="losses.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53618,7 +57662,40 @@ def multi_margin_loss_out(
 
 _multi_margin_loss_out.stub = multi_margin_loss_out
 
-_convolution_out = declare(
+_multilabel_margin_loss_out = declare(
+    "aten::multilabel_margin_loss.out",
+    "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
+    kwarg_only=3,
+    where="losses.yaml:89",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
+    if type(reduction) is not int:
+        reduction = _multilabel_margin_loss_out.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _multilabel_margin_loss_out.table[ARRAYS]
+        except KeyError:
+            return _multilabel_margin_loss_out.call(self, target, reduction, out)
+        return kernel(self, target, reduction, out)
+    try:
+        keys = self.keys | target.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multilabel_margin_loss_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multilabel_margin_loss_out.call(self, target, reduction, out)
+    return kernel(self, target, reduction, out)
+
+
+_multilabel_margin_loss_out.stub = multilabel_margin_loss_out
+
+_convolution_out_ = declare(
     "aten::convolution.out",
     "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
     "transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
@@ -53656,17 +57733,17 @@ def convolution_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(stride):
-        stride = _convolution_out.convert(3, stride)
+        stride = _convolution_out_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_out.convert(4, padding)
+        padding = _convolution_out_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_out.convert(5, dilation)
+        dilation = _convolution_out_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_out.convert(6, transposed)
+        transposed = _convolution_out_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_out.convert(7, output_padding)
+        output_padding = _convolution_out_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_out.convert(8, groups)
+        groups = _convolution_out_.convert(8, groups)
     modes = active_modes()
     if (
         type(input) is ndarray
@@ -53676,9 +57753,9 @@ def convolution_out(
         and modes is None
     ):
         try:
-            kernel = _convolution_out.table[ARRAYS]
+            kernel = _convolution_out_.table[ARRAYS]
         except KeyError:
-            return _convolution_out.call(
+            return _convolution_out_.call(
                 input,
                 weight,
                 bias,
@@ -53697,9 +57774,9 @@ def convolution_out(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_out.table[keys]
+        kernel = _convolution_out_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_out.call(
+        return _convolution_out_.call(
             input,
             weight,
             bias,
@@ -53714,7 +57791,161 @@ def convolution_out(
     return kernel(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out)
 
 
-_convolution_out.stub = convolution_out
+_convolution_out_.stub = convolution_out
+
+__convolution_out = declare(
+    "aten::_convolution.out",
+    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
+    "transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, "
+    "bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("input", "Tensor"),
+        ("weight", "Tensor"),
+        ("bias", "Tensor?"),
+        ("stride", "SymInt[]"),
+        ("padding", "SymInt[]"),
+        ("dilation", "SymInt[]"),
+        ("transposed", "bool"),
+        ("output_padding", "SymInt[]"),
+        ("groups", "SymInt"),
+        ("benchmark", "bool"),
+        ("deterministic", "bool"),
+        ("cudnn_enabled", "bool"),
+        ("allow_tf32", "bool"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=13,
+    where="convolution.yaml:12",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
+def _convolution_out(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if not is_int_list(stride):
+        stride = __convolution_out.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution_out.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution_out.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution_out.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution_out.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution_out.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution_out.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution_out.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution_out.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution_out.convert(12, allow_tf32)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and type(weight) is ndarray
+        and (bias is None or type(bias) is ndarray)
+        and type(out) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __convolution_out.table[ARRAYS]
+        except KeyError:
+            return __convolution_out.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+                out,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+            out,
+        )
+    try:
+        keys = input.keys | weight.keys | out.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution_out.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+            out,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+        out,
+    )
+
+
+__convolution_out.stub = _convolution_out
 
 _im2col_out = declare(
     "aten::im2col.out",
@@ -53729,7 +57960,7 @@ _im2col_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="convolution.yaml:36",
+    where="convolution.yaml:37",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53746,13 +57977,13 @@ def im2col_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(kernel_size):
-        kernel_size = _im2col_out.convert(1, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _im2col_out.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_out.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_out.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_out.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_out.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_out.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53786,7 +58017,7 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="convolution.yaml:42",
+    where="convolution.yaml:43",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53804,15 +58035,15 @@ def col2im_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _col2im_out.convert(1, output_size)
+        output_size = [output_size, output_size] if type(output_size) is int else _col2im_out.convert(1, output_size)
     if not is_int_list(kernel_size):
-        kernel_size = _col2im_out.convert(2, kernel_size)
+        kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _col2im_out.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_out.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_out.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_out.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_out.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_out.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_out.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -53868,9 +58099,9 @@ def avg_pool2d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_out.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_out.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -53950,9 +58181,9 @@ def avg_pool3d_out(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_out.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_out.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_out.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_out.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_out.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -54001,7 +58232,7 @@ __adaptive_avg_pool2d_out = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:60",
+    where="pooling.yaml:62",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54034,7 +58265,7 @@ __adaptive_avg_pool3d_out = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="pooling.yaml:67",
+    where="pooling.yaml:69",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54062,6 +58293,72 @@ def _adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, 
 
 __adaptive_avg_pool3d_out.stub = _adaptive_avg_pool3d_out
 
+_adaptive_avg_pool2d_out_ = declare(
+    "aten::adaptive_avg_pool2d.out",
+    "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:81",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool2d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool2d_out_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool2d_out_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool2d_out_.call(self, output_size, out)
+        return kernel(self, output_size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool2d_out_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool2d_out_.call(self, output_size, out)
+    return kernel(self, output_size, out)
+
+
+_adaptive_avg_pool2d_out_.stub = adaptive_avg_pool2d_out
+
+_adaptive_avg_pool3d_out_ = declare(
+    "aten::adaptive_avg_pool3d.out",
+    "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="pooling.yaml:86",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+def adaptive_avg_pool3d_out(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor) -> Tensor:
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_out_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_out_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_out_.call(self, output_size, out)
+        return kernel(self, output_size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_out_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_out_.call(self, output_size, out)
+    return kernel(self, output_size, out)
+
+
+_adaptive_avg_pool3d_out_.stub = adaptive_avg_pool3d_out
+
 _upsample_nearest1d_out = declare(
     "aten::upsample_nearest1d.out",
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
@@ -54081,7 +58378,7 @@ def upsample_nearest1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_nearest1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_nearest1d_out.convert(1, output_size)
     if scales is not None and type(scales) is not float:
         scales = _upsample_nearest1d_out.convert(2, scales)
     modes = active_modes()
@@ -54167,7 +58464,7 @@ _upsample_nearest3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:22",
+    where="upsampling.yaml:24",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54215,7 +58512,7 @@ __upsample_nearest_exact1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="upsampling.yaml:30",
+    where="upsampling.yaml:32",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54262,7 +58559,7 @@ __upsample_nearest_exact2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:38",
+    where="upsampling.yaml:40",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54315,7 +58612,7 @@ __upsample_nearest_exact3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:46",
+    where="upsampling.yaml:48",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54369,7 +58666,7 @@ _upsample_linear1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="upsampling.yaml:54",
+    where="upsampling.yaml:56",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54385,7 +58682,7 @@ def upsample_linear1d_out(
     out: Tensor,
 ) -> Tensor:
     if not is_int_list(output_size):
-        output_size = _upsample_linear1d_out.convert(1, output_size)
+        output_size = [output_size] if type(output_size) is int else _upsample_linear1d_out.convert(1, output_size)
     if type(align_corners) is not bool:
         align_corners = _upsample_linear1d_out.convert(2, align_corners)
     if scales is not None and type(scales) is not float:
@@ -54422,7 +58719,7 @@ _upsample_bilinear2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:62",
+    where="upsampling.yaml:64",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54479,7 +58776,7 @@ _upsample_trilinear3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="upsampling.yaml:71",
+    where="upsampling.yaml:75",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54538,7 +58835,7 @@ _upsample_bicubic2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="upsampling.yaml:79",
+    where="upsampling.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54581,12 +58878,1248 @@ def upsample_bicubic2d_out(
 
 _upsample_bicubic2d_out.stub = upsample_bicubic2d_out
 
+_scalar_tensor_out = declare(
+    "aten::scalar_tensor.out",
+    "(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
+    (("s", "Scalar"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:37",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
+def scalar_tensor_out(s: Scalar, *, out: Tensor) -> Tensor:
+    if type(s) is not int and type(s) is not float:
+        s = _scalar_tensor_out.convert(0, s)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _scalar_tensor_out.table[ARRAYS]
+        except KeyError:
+            return _scalar_tensor_out.call(s, out)
+        return kernel(s, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scalar_tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scalar_tensor_out.call(s, out)
+    return kernel(s, out)
+
+
+_scalar_tensor_out.stub = scalar_tensor_out
+
+_linspace_Tensor_Tensor_out = declare(
+    "aten::linspace.Tensor_Tensor_out",
+    "(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:69",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Tensor_out.convert(2, steps)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = start.keys | end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Tensor_Tensor_out.stub = linspace_Tensor_Tensor_out
+
+_linspace_Tensor_Scalar_out = declare(
+    "aten::linspace.Tensor_Scalar_out",
+    "(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:75",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _linspace_Tensor_Scalar_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _linspace_Tensor_Scalar_out.convert(2, steps)
+    modes = active_modes()
+    if type(start) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Tensor_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = start.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Tensor_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Tensor_Scalar_out.stub = linspace_Tensor_Scalar_out
+
+_linspace_Scalar_Tensor_out = declare(
+    "aten::linspace.Scalar_Tensor_out",
+    "(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:81",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+def linspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _linspace_Scalar_Tensor_out.convert(0, start)
+    if type(steps) is not int:
+        steps = _linspace_Scalar_Tensor_out.convert(2, steps)
+    modes = active_modes()
+    if type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _linspace_Scalar_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
+        return kernel(start, end, steps, out)
+    try:
+        keys = end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linspace_Scalar_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
+    return kernel(start, end, steps, out)
+
+
+_linspace_Scalar_Tensor_out.stub = linspace_Scalar_Tensor_out
+
+_logspace_Tensor_Tensor_out = declare(
+    "aten::logspace.Tensor_Tensor_out",
+    "(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:92",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Tensor_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Tensor_out.convert(3, base)
+    modes = active_modes()
+    if type(start) is ndarray and type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = start.keys | end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Tensor_Tensor_out.stub = logspace_Tensor_Tensor_out
+
+_logspace_Tensor_Scalar_out = declare(
+    "aten::logspace.Tensor_Scalar_out",
+    "(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:98",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(end) is not int and type(end) is not float:
+        end = _logspace_Tensor_Scalar_out.convert(1, end)
+    if type(steps) is not int:
+        steps = _logspace_Tensor_Scalar_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Tensor_Scalar_out.convert(3, base)
+    modes = active_modes()
+    if type(start) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Tensor_Scalar_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = start.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Tensor_Scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Tensor_Scalar_out.stub = logspace_Tensor_Scalar_out
+
+_logspace_Scalar_Tensor_out = declare(
+    "aten::logspace.Scalar_Tensor_out",
+    "(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
+    (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
+    kwarg_only=4,
+    where="creation.yaml:104",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
+def logspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
+    if type(start) is not int and type(start) is not float:
+        start = _logspace_Scalar_Tensor_out.convert(0, start)
+    if type(steps) is not int:
+        steps = _logspace_Scalar_Tensor_out.convert(2, steps)
+    if type(base) is not float:
+        base = _logspace_Scalar_Tensor_out.convert(3, base)
+    modes = active_modes()
+    if type(end) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _logspace_Scalar_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
+        return kernel(start, end, steps, base, out)
+    try:
+        keys = end.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _logspace_Scalar_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
+    return kernel(start, end, steps, base, out)
+
+
+_logspace_Scalar_Tensor_out.stub = logspace_Scalar_Tensor_out
+
+_empty_permuted_out = declare(
+    "aten::empty_permuted.out",
+    "(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
+    (("size", "SymInt[]"), ("physical_layout", "int[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:110",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
+def empty_permuted_out(size: Sequence[int], physical_layout: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _empty_permuted_out.convert(0, size)
+    if not is_int_list(physical_layout):
+        physical_layout = _empty_permuted_out.convert(1, physical_layout)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _empty_permuted_out.table[ARRAYS]
+        except KeyError:
+            return _empty_permuted_out.call(size, physical_layout, out)
+        return kernel(size, physical_layout, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_permuted_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_permuted_out.call(size, physical_layout, out)
+    return kernel(size, physical_layout, out)
+
+
+_empty_permuted_out.stub = empty_permuted_out
+
+_full_like_out = declare(
+    "aten::full_like.out",
+    "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:129",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def full_like_out(
+    self: Tensor,
+    fill_value: Scalar,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _full_like_out.convert(1, fill_value)
+    if memory_format is not None:
+        memory_format = _full_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _full_like_out.table[ARRAYS]
+        except KeyError:
+            return _full_like_out.call(self, fill_value, memory_format, out)
+        return kernel(self, fill_value, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _full_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _full_like_out.call(self, fill_value, memory_format, out)
+    return kernel(self, fill_value, memory_format, out)
+
+
+_full_like_out.stub = full_like_out
+
+_rand_like_out = declare(
+    "aten::rand_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:134",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _rand_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_rand_like_out.stub = rand_like_out
+
+_randn_like_out = declare(
+    "aten::randn_like.out",
+    "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:140",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if memory_format is not None:
+        memory_format = _randn_like_out.convert(1, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_out.call(self, memory_format, out)
+        return kernel(self, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_out.call(self, memory_format, out)
+    return kernel(self, memory_format, out)
+
+
+_randn_like_out.stub = randn_like_out
+
+_rand_like_generator_out = declare(
+    "aten::rand_like.generator_out",
+    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:146",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def rand_like_generator_out(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None:
+        generator = _rand_like_generator_out.convert(1, generator)
+    if memory_format is not None:
+        memory_format = _rand_like_generator_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _rand_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _rand_like_generator_out.call(self, generator, memory_format, out)
+        return kernel(self, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _rand_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _rand_like_generator_out.call(self, generator, memory_format, out)
+    return kernel(self, generator, memory_format, out)
+
+
+_rand_like_generator_out.stub = rand_like_generator_out
+
+_randn_like_generator_out = declare(
+    "aten::randn_like.generator_out",
+    "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:152",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
+#     -> Tensor(a!)
+def randn_like_generator_out(
+    self: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None:
+        generator = _randn_like_generator_out.convert(1, generator)
+    if memory_format is not None:
+        memory_format = _randn_like_generator_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randn_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randn_like_generator_out.call(self, generator, memory_format, out)
+        return kernel(self, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randn_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randn_like_generator_out.call(self, generator, memory_format, out)
+    return kernel(self, generator, memory_format, out)
+
+
+_randn_like_generator_out.stub = randn_like_generator_out
+
+_randint_like_out = declare(
+    "aten::randint_like.out",
+    "(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("high", "SymInt"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:158",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_out.convert(1, high)
+    if memory_format is not None:
+        memory_format = _randint_like_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_out.call(self, high, memory_format, out)
+        return kernel(self, high, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_out.call(self, high, memory_format, out)
+    return kernel(self, high, memory_format, out)
+
+
+_randint_like_out.stub = randint_like_out
+
+_randint_like_Tensor_out = declare(
+    "aten::randint_like.Tensor_out",
+    "(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("high", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:164",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_out(
+    self: Tensor,
+    high: Tensor,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if memory_format is not None:
+        memory_format = _randint_like_Tensor_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor_out.call(self, high, memory_format, out)
+        return kernel(self, high, memory_format, out)
+    try:
+        keys = self.keys | high.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor_out.call(self, high, memory_format, out)
+    return kernel(self, high, memory_format, out)
+
+
+_randint_like_Tensor_out.stub = randint_like_Tensor_out
+
+_randint_like_low_dtype_out = declare(
+    "aten::randint_like.low_dtype_out",
+    "(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:170",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!)
+#     out) -> Tensor(a!)
+def randint_like_low_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_dtype_out.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_dtype_out.convert(2, high)
+    if memory_format is not None:
+        memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
+        return kernel(self, low, high, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_dtype_out.call(self, low, high, memory_format, out)
+    return kernel(self, low, high, memory_format, out)
+
+
+_randint_like_low_dtype_out.stub = randint_like_low_dtype_out
+
+_randint_like_generator_out = declare(
+    "aten::randint_like.generator_out",
+    "(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:176",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None,
+#     Tensor(a!) out) -> Tensor(a!)
+def randint_like_generator_out(
+    self: Tensor,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(high) is not int:
+        high = _randint_like_generator_out.convert(1, high)
+    if generator is not None:
+        generator = _randint_like_generator_out.convert(2, generator)
+    if memory_format is not None:
+        memory_format = _randint_like_generator_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_generator_out.call(self, high, generator, memory_format, out)
+        return kernel(self, high, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_generator_out.call(self, high, generator, memory_format, out)
+    return kernel(self, high, generator, memory_format, out)
+
+
+_randint_like_generator_out.stub = randint_like_generator_out
+
+_randint_like_Tensor_generator_out = declare(
+    "aten::randint_like.Tensor_generator_out",
+    "(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("high", "Tensor"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=2,
+    where="creation.yaml:182",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_Tensor_generator_out(
+    self: Tensor,
+    high: Tensor,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if generator is not None:
+        generator = _randint_like_Tensor_generator_out.convert(2, generator)
+    if memory_format is not None:
+        memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_Tensor_generator_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
+        return kernel(self, high, generator, memory_format, out)
+    try:
+        keys = self.keys | high.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_Tensor_generator_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_Tensor_generator_out.call(self, high, generator, memory_format, out)
+    return kernel(self, high, generator, memory_format, out)
+
+
+_randint_like_Tensor_generator_out.stub = randint_like_Tensor_generator_out
+
+_randint_like_low_generator_dtype_out = declare(
+    "aten::randint_like.low_generator_dtype_out",
+    "(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) "
+    "out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("low", "SymInt"),
+        ("high", "SymInt"),
+        ("generator", "Generator?"),
+        ("memory_format", "MemoryFormat?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=3,
+    where="creation.yaml:188",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat?
+#     memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def randint_like_low_generator_dtype_out(
+    self: Tensor,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(low) is not int:
+        low = _randint_like_low_generator_dtype_out.convert(1, low)
+    if type(high) is not int:
+        high = _randint_like_low_generator_dtype_out.convert(2, high)
+    if generator is not None:
+        generator = _randint_like_low_generator_dtype_out.convert(3, generator)
+    if memory_format is not None:
+        memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _randint_like_low_generator_dtype_out.table[ARRAYS]
+        except KeyError:
+            return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
+        return kernel(self, low, high, generator, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _randint_like_low_generator_dtype_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _randint_like_low_generator_dtype_out.call(self, low, high, generator, memory_format, out)
+    return kernel(self, low, high, generator, memory_format, out)
+
+
+_randint_like_low_generator_dtype_out.stub = randint_like_low_generator_dtype_out
+
+_new_empty_out = declare(
+    "aten::new_empty.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:194",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_empty_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_out.table[ARRAYS]
+        except KeyError:
+            return _new_empty_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_empty_out.stub = new_empty_out
+
+_new_empty_strided_out = declare(
+    "aten::new_empty_strided.out",
+    "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:200",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
+def new_empty_strided_out(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _new_empty_strided_out.convert(1, size)
+    if not is_int_list(stride):
+        stride = _new_empty_strided_out.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_strided_out.table[ARRAYS]
+        except KeyError:
+            return _new_empty_strided_out.call(self, size, stride, out)
+        return kernel(self, size, stride, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_strided_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_strided_out.call(self, size, stride, out)
+    return kernel(self, size, stride, out)
+
+
+_new_empty_strided_out.stub = new_empty_strided_out
+
+_new_zeros_out = declare(
+    "aten::new_zeros.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:206",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_zeros_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_zeros_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_zeros_out.table[ARRAYS]
+        except KeyError:
+            return _new_zeros_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_zeros_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_zeros_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_zeros_out.stub = new_zeros_out
+
+_new_ones_out = declare(
+    "aten::new_ones.out",
+    "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:212",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+def new_ones_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = _new_ones_out.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_ones_out.table[ARRAYS]
+        except KeyError:
+            return _new_ones_out.call(self, size, out)
+        return kernel(self, size, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_ones_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_ones_out.call(self, size, out)
+    return kernel(self, size, out)
+
+
+_new_ones_out.stub = new_ones_out
+
+_new_full_out = declare(
+    "aten::new_full.out",
+    "(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:218",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
+def new_full_out(self: Tensor, size: Sequence[int], fill_value: Scalar, *, out: Tensor) -> Tensor:
+    if not is_int_list(size):
+        size = _new_full_out.convert(1, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _new_full_out.convert(2, fill_value)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _new_full_out.table[ARRAYS]
+        except KeyError:
+            return _new_full_out.call(self, size, fill_value, out)
+        return kernel(self, size, fill_value, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_full_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_full_out.call(self, size, fill_value, out)
+    return kernel(self, size, fill_value, out)
+
+
+_new_full_out.stub = new_full_out
+
+_hann_window_out = declare(
+    "aten::hann_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:226",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hann_window_out.table[ARRAYS]
+        except KeyError:
+            return _hann_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_hann_window_out.stub = hann_window_out
+
+_hann_window_periodic_out = declare(
+    "aten::hann_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:231",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hann_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hann_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hann_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hann_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _hann_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hann_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hann_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_hann_window_periodic_out.stub = hann_window_periodic_out
+
+_hamming_window_out = declare(
+    "aten::hamming_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:236",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_hamming_window_out.stub = hamming_window_out
+
+_hamming_window_periodic_out = declare(
+    "aten::hamming_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:241",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_hamming_window_periodic_out.stub = hamming_window_periodic_out
+
+_hamming_window_periodic_alpha_out = declare(
+    "aten::hamming_window.periodic_alpha_out",
+    "(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("out", "Tensor")),
+    kwarg_only=3,
+    where="creation.yaml:246",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
+def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _hamming_window_periodic_alpha_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _hamming_window_periodic_alpha_out.convert(1, periodic)
+    if type(alpha) is not float:
+        alpha = _hamming_window_periodic_alpha_out.convert(2, alpha)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _hamming_window_periodic_alpha_out.table[ARRAYS]
+        except KeyError:
+            return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
+        return kernel(window_length, periodic, alpha, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _hamming_window_periodic_alpha_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _hamming_window_periodic_alpha_out.call(window_length, periodic, alpha, out)
+    return kernel(window_length, periodic, alpha, out)
+
+
+_hamming_window_periodic_alpha_out.stub = hamming_window_periodic_alpha_out
+
+_bartlett_window_out = declare(
+    "aten::bartlett_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:258",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def bartlett_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _bartlett_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _bartlett_window_out.table[ARRAYS]
+        except KeyError:
+            return _bartlett_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bartlett_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bartlett_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_bartlett_window_out.stub = bartlett_window_out
+
+_blackman_window_out = declare(
+    "aten::blackman_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:270",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def blackman_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _blackman_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _blackman_window_out.table[ARRAYS]
+        except KeyError:
+            return _blackman_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _blackman_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _blackman_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_blackman_window_out.stub = blackman_window_out
+
+_kaiser_window_out = declare(
+    "aten::kaiser_window.out",
+    "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:282",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_out(window_length: int, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_out.convert(0, window_length)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_out.call(window_length, out)
+        return kernel(window_length, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_out.call(window_length, out)
+    return kernel(window_length, out)
+
+
+_kaiser_window_out.stub = kaiser_window_out
+
+_kaiser_window_periodic_out = declare(
+    "aten::kaiser_window.periodic_out",
+    "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
+    (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="creation.yaml:287",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
+    if type(window_length) is not int:
+        window_length = _kaiser_window_periodic_out.convert(0, window_length)
+    if type(periodic) is not bool:
+        periodic = _kaiser_window_periodic_out.convert(1, periodic)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _kaiser_window_periodic_out.table[ARRAYS]
+        except KeyError:
+            return _kaiser_window_periodic_out.call(window_length, periodic, out)
+        return kernel(window_length, periodic, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kaiser_window_periodic_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kaiser_window_periodic_out.call(window_length, periodic, out)
+    return kernel(window_length, periodic, out)
+
+
+_kaiser_window_periodic_out.stub = kaiser_window_periodic_out
+
 _copy_out = declare(
     "aten::copy.out",
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54618,7 +60151,7 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="creation.yaml:326",
+    where="creation.yaml:353",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54651,7 +60184,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54683,7 +60216,7 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="creation.yaml:334",
+    where="creation.yaml:361",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54716,7 +60249,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54746,7 +60279,7 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="creation.yaml:341",
+    where="creation.yaml:368",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54777,7 +60310,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54807,7 +60340,7 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="creation.yaml:348",
+    where="creation.yaml:375",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -54838,7 +60371,7 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="creation.yaml:355",
+    where="creation.yaml:382",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54866,6 +60399,47 @@ def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: T
 
 _clone_out.stub = clone_out
 
+__to_copy_out = declare(
+    "aten::_to_copy.out",
+    "(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("non_blocking", "bool", False), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="creation.yaml:405",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
+def _to_copy_out(
+    self: Tensor,
+    *,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor,
+) -> Tensor:
+    if type(non_blocking) is not bool:
+        non_blocking = __to_copy_out.convert(1, non_blocking)
+    if memory_format is not None:
+        memory_format = __to_copy_out.convert(2, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = __to_copy_out.table[ARRAYS]
+        except KeyError:
+            return __to_copy_out.call(self, non_blocking, memory_format, out)
+        return kernel(self, non_blocking, memory_format, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __to_copy_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __to_copy_out.call(self, non_blocking, memory_format, out)
+    return kernel(self, non_blocking, memory_format, out)
+
+
+__to_copy_out.stub = _to_copy_out
+
 _uniform_out = declare(
     "aten::uniform.out",
     "(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
@@ -54877,7 +60451,7 @@ _uniform_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -54896,7 +60470,7 @@ _uniform_ = declare(
     "(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:108",
+    where="random.yaml:106",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -54915,7 +60489,7 @@ _exponential_out = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -54950,7 +60524,7 @@ _exponential_ = declare(
     "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:172",
+    where="random.yaml:170",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -54985,7 +60559,7 @@ _geometric_out = declare(
     "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55020,7 +60594,7 @@ _geometric_ = declare(
     "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:180",
+    where="random.yaml:178",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55061,7 +60635,7 @@ _cauchy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55105,7 +60679,7 @@ _cauchy_ = declare(
     "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:188",
+    where="random.yaml:186",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55148,7 +60722,7 @@ _log_normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55192,7 +60766,7 @@ _log_normal_ = declare(
     "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:196",
+    where="random.yaml:194",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55229,7 +60803,7 @@ _random_from_out = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55248,7 +60822,7 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="random.yaml:204",
+    where="random.yaml:202",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55267,7 +60841,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55302,7 +60876,7 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:212",
+    where="random.yaml:210",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55337,7 +60911,7 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55370,7 +60944,7 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="random.yaml:220",
+    where="random.yaml:218",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55403,7 +60977,7 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="random.yaml:228",
+    where="random.yaml:226",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55436,7 +61010,7 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55469,7 +61043,7 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="random.yaml:253",
+    where="random.yaml:251",
     tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -55502,7 +61076,7 @@ _poisson_out = declare(
     "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="random.yaml:261",
+    where="random.yaml:259",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55535,7 +61109,7 @@ _binomial_out = declare(
     "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="random.yaml:268",
+    where="random.yaml:266",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55575,7 +61149,7 @@ _multinomial_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="random.yaml:275",
+    where="random.yaml:273",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55621,19 +61195,25 @@ _add = packet("aten::add")
 # add: Tensor, Scalar, out, Scalar_out
 def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add_Tensor.table[ARRAYS]
+        except KeyError:
+            return _add_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add_Tensor.table[ARRAYS]
-        except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55652,19 +61232,25 @@ _sub = packet("aten::sub")
 # sub: Tensor, Scalar, out, Scalar_out
 def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return sub_Scalar(self, other, alpha)
         return _sub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55683,19 +61269,25 @@ _rsub = packet("aten::rsub")
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
 def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _rsub_Tensor.table[ARRAYS]
+        except KeyError:
+            return _rsub_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return rsub_Scalar(self, other, alpha)
         return _rsub.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _rsub_Tensor.table[ARRAYS]
-        except KeyError:
-            return _rsub_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55714,17 +61306,17 @@ _mul = packet("aten::mul")
 # mul: Tensor, Scalar, out, Scalar_out
 def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return mul_Scalar(self, other)
-        return _mul.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
             return _mul_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return mul_Scalar(self, other)
+        return _mul.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55763,17 +61355,17 @@ _floor_divide = packet("aten::floor_divide")
 # floor_divide: default, out, Scalar, Scalar_out
 def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return floor_divide_Scalar(self, other)
-        return _floor_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
             return _floor_divide_default.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return floor_divide_Scalar(self, other)
+        return _floor_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55792,17 +61384,17 @@ _floor_divide_ = packet("aten::floor_divide_")
 # floor_divide_: Tensor, Scalar
 def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return floor_divide__Scalar(self, other)
-        return _floor_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _floor_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return floor_divide__Scalar(self, other)
+        return _floor_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55822,23 +61414,19 @@ _remainder = packet("aten::remainder")
 def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _remainder_Tensor.table[ARRAYS]
+        except KeyError:
+            return _remainder_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
         return _remainder.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _remainder_Tensor.table[ARRAYS]
-        except KeyError:
-            return _remainder_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -55858,23 +61446,19 @@ _pow = packet("aten::pow")
 def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _pow_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _pow_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
         return _pow.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _pow_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _pow_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -55893,17 +61477,17 @@ _pow_ = packet("aten::pow_")
 # pow_: Tensor, Scalar
 def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return pow__Scalar(self, exponent)
-        return _pow_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _pow__Tensor.table[ARRAYS]
         except KeyError:
             return _pow__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return pow__Scalar(self, exponent)
+        return _pow_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56010,17 +61594,17 @@ _fmod = packet("aten::fmod")
 # fmod: Tensor, Scalar, Tensor_out, Scalar_out
 def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fmod_Scalar(self, other)
-        return _fmod.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod_Tensor.table[ARRAYS]
         except KeyError:
             return _fmod_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fmod_Scalar(self, other)
+        return _fmod.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56117,17 +61701,17 @@ _copysign = packet("aten::copysign")
 # copysign: Tensor, Scalar, out, Scalar_out
 def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return copysign_Scalar(self, other)
-        return _copysign.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign_Tensor.table[ARRAYS]
         except KeyError:
             return _copysign_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return copysign_Scalar(self, other)
+        return _copysign.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -56302,17 +61886,17 @@ _clamp_min = packet("aten::clamp_min")
 # clamp_min: default, Tensor, out, Tensor_out
 def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(min)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_min_default(self, min)
-        return _clamp_min.call((self, min), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min_Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_min_default(self, min)
+        return _clamp_min.call((self, min), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -56331,17 +61915,17 @@ _clamp_max = packet("aten::clamp_max")
 # clamp_max: default, Tensor, out, Tensor_out
 def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(max)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return clamp_max_default(self, max)
-        return _clamp_max.call((self, max), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max_Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max_Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return clamp_max_default(self, max)
+        return _clamp_max.call((self, max), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -56360,17 +61944,17 @@ _lerp = packet("aten::lerp")
 # lerp: Scalar, Tensor, Scalar_out, Tensor_out
 def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(weight)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lerp_Scalar(self, end, weight)
-        return _lerp.call((self, end, weight), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp_Tensor.table[ARRAYS]
         except KeyError:
             return _lerp_Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lerp_Scalar(self, end, weight)
+        return _lerp.call((self, end, weight), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -56472,23 +62056,19 @@ _float_power = packet("aten::float_power")
 def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(exponent)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _float_power_Tensor_Tensor.call(self, exponent)
+        return kernel(self, exponent)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
         return _float_power.call((self, exponent), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
-        try:
-            kernel = _float_power_Tensor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _float_power_Tensor_Tensor.call(self, exponent)
-        return kernel(self, exponent)
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56507,17 +62087,17 @@ _float_power_ = packet("aten::float_power_")
 # float_power_: Tensor, Scalar
 def float_power_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     kind = type(exponent)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return float_power__Scalar(self, exponent)
-        return _float_power_.call((self, exponent), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(exponent) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _float_power__Tensor.table[ARRAYS]
         except KeyError:
             return _float_power__Tensor.call(self, exponent)
         return kernel(self, exponent)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return float_power__Scalar(self, exponent)
+        return _float_power_.call((self, exponent), {})
+    modes = active_modes()
     try:
         keys = self.keys | exponent.keys
         if modes is not None:
@@ -56535,6 +62115,10 @@ _where = packet("aten::where")
 
 # where: self, ScalarSelf, ScalarOther, Scalar, default, self_out
 def where(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return where_default(*args)
     return _where.call(args, kwargs)
 
 
@@ -57013,6 +62597,10 @@ _round = packet("aten::round")
 
 # round: default, decimals, out, decimals_out
 def round(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round_default(*args)
     return _round.call(args, kwargs)
 
 
@@ -57866,23 +63454,19 @@ _bitwise_and = packet("aten::bitwise_and")
 def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_and_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_and_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
         return _bitwise_and.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_and_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_and_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57902,23 +63486,19 @@ _bitwise_or = packet("aten::bitwise_or")
 def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_or_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_or_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
         return _bitwise_or.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_or_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_or_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57938,23 +63518,19 @@ _bitwise_xor = packet("aten::bitwise_xor")
 def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_xor_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_xor_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
         return _bitwise_xor.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_xor_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_xor_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -57974,23 +63550,19 @@ _bitwise_left_shift = packet("aten::bitwise_left_shift")
 def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_left_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
         return _bitwise_left_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_left_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58010,23 +63582,19 @@ _bitwise_right_shift = packet("aten::bitwise_right_shift")
 def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bitwise_right_shift_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
         return _bitwise_right_shift.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bitwise_right_shift_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58045,17 +63613,17 @@ ___lshift__ = packet("aten::__lshift__")
 # __lshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __lshift___Scalar(self, other)
-        return ___lshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___lshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___lshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __lshift___Scalar(self, other)
+        return ___lshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58074,17 +63642,17 @@ ___rshift__ = packet("aten::__rshift__")
 # __rshift__: Tensor, Scalar, Tensor_out, Scalar_out
 def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return __rshift___Scalar(self, other)
-        return ___rshift__.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___rshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___rshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return __rshift___Scalar(self, other)
+        return ___rshift__.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58181,17 +63749,17 @@ _eq = packet("aten::eq")
 # eq: Tensor, Scalar, Tensor_out, Scalar_out
 def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return eq_Scalar(self, other)
-        return _eq.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
             return _eq_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return eq_Scalar(self, other)
+        return _eq.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58210,17 +63778,17 @@ _ne = packet("aten::ne")
 # ne: Tensor, Scalar, Tensor_out, Scalar_out
 def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ne_Scalar(self, other)
-        return _ne.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
             return _ne_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ne_Scalar(self, other)
+        return _ne.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58239,17 +63807,17 @@ _lt = packet("aten::lt")
 # lt: Tensor, Scalar, Tensor_out, Scalar_out
 def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return lt_Scalar(self, other)
-        return _lt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
             return _lt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return lt_Scalar(self, other)
+        return _lt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58268,17 +63836,17 @@ _le = packet("aten::le")
 # le: Tensor, Scalar, Tensor_out, Scalar_out
 def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return le_Scalar(self, other)
-        return _le.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
             return _le_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return le_Scalar(self, other)
+        return _le.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58297,17 +63865,17 @@ _gt = packet("aten::gt")
 # gt: Tensor, Scalar, Tensor_out, Scalar_out
 def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return gt_Scalar(self, other)
-        return _gt.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
             return _gt_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return gt_Scalar(self, other)
+        return _gt.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58326,17 +63894,17 @@ _ge = packet("aten::ge")
 # ge: Tensor, Scalar, Tensor_out, Scalar_out
 def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return ge_Scalar(self, other)
-        return _ge.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
             return _ge_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return ge_Scalar(self, other)
+        return _ge.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58666,23 +64234,19 @@ _special_zeta = packet("aten::special_zeta")
 def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_zeta_default.table[ARRAYS]
+        except KeyError:
+            return _special_zeta_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
         return _special_zeta.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_zeta_default.table[ARRAYS]
-        except KeyError:
-            return _special_zeta_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58938,23 +64502,19 @@ _xlogy = packet("aten::xlogy")
 def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _xlogy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _xlogy_Tensor.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
         return _xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _xlogy_Tensor.table[ARRAYS]
-        except KeyError:
-            return _xlogy_Tensor.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -58973,17 +64533,17 @@ _xlogy_ = packet("aten::xlogy_")
 # xlogy_: Tensor, Scalar_Other
 def xlogy_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return xlogy__Scalar_Other(self, other)
-        return _xlogy_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _xlogy__Tensor.table[ARRAYS]
         except KeyError:
             return _xlogy__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return xlogy__Scalar_Other(self, other)
+        return _xlogy_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59003,23 +64563,19 @@ _special_xlog1py = packet("aten::special_xlog1py")
 def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlog1py_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlog1py_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
         return _special_xlog1py.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlog1py_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlog1py_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59435,23 +64991,19 @@ _special_xlogy = packet("aten::special_xlogy")
 def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind1 = type(self)
     kind2 = type(other)
-    if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-    ):
+    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+        try:
+            kernel = _special_xlogy_default.table[ARRAYS]
+        except KeyError:
+            return _special_xlogy_default.call(self, other)
+        return kernel(self, other)
+    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
         if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
         return _special_xlogy.call((self, other), {"out": out})
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _special_xlogy_default.table[ARRAYS]
-        except KeyError:
-            return _special_xlogy_default.call(self, other)
-        return kernel(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59502,17 +65054,17 @@ _true_divide = packet("aten::true_divide")
 # true_divide: Tensor, out, Scalar
 def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return true_divide_Scalar(self, other)
-        return _true_divide.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide_Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return true_divide_Scalar(self, other)
+        return _true_divide.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59531,17 +65083,17 @@ _true_divide_ = packet("aten::true_divide_")
 # true_divide_: Tensor, Scalar
 def true_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return true_divide__Scalar(self, other)
-        return _true_divide_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide__Tensor.table[ARRAYS]
         except KeyError:
             return _true_divide__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return true_divide__Scalar(self, other)
+        return _true_divide_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59580,17 +65132,17 @@ _multiply = packet("aten::multiply")
 # multiply: Tensor, out, Scalar
 def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return multiply_Scalar(self, other)
-        return _multiply.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply_Tensor.table[ARRAYS]
         except KeyError:
             return _multiply_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return multiply_Scalar(self, other)
+        return _multiply.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59609,17 +65161,17 @@ _multiply_ = packet("aten::multiply_")
 # multiply_: Tensor, Scalar
 def multiply_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return multiply__Scalar(self, other)
-        return _multiply_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply__Tensor.table[ARRAYS]
         except KeyError:
             return _multiply__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return multiply__Scalar(self, other)
+        return _multiply_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59638,19 +65190,25 @@ _subtract = packet("aten::subtract")
 # subtract: Tensor, out, Scalar
 def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract_Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return subtract_Scalar(self, other, alpha)
         return _subtract.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract_Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -59669,19 +65227,24 @@ _subtract_ = packet("aten::subtract_")
 # subtract_: Tensor, Scalar
 def subtract_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _subtract__Tensor.table[ARRAYS]
+        except KeyError:
+            return _subtract__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return subtract__Scalar(self, other, alpha)
         return _subtract_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _subtract__Tensor.table[ARRAYS]
-        except KeyError:
-            return _subtract__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60000,17 +65563,17 @@ _not_equal = packet("aten::not_equal")
 # not_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return not_equal_Scalar(self, other)
-        return _not_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return not_equal_Scalar(self, other)
+        return _not_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60029,17 +65592,17 @@ _not_equal_ = packet("aten::not_equal_")
 # not_equal_: Scalar, Tensor
 def not_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return not_equal__Scalar(self, other)
-        return _not_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _not_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return not_equal__Scalar(self, other)
+        return _not_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60058,17 +65621,17 @@ _less = packet("aten::less")
 # less: Scalar, Scalar_out, Tensor, Tensor_out
 def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_Scalar(self, other)
-        return _less.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_Tensor.table[ARRAYS]
         except KeyError:
             return _less_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_Scalar(self, other)
+        return _less.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60087,17 +65650,17 @@ _less_ = packet("aten::less_")
 # less_: Scalar, Tensor
 def less_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less__Scalar(self, other)
-        return _less_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less__Tensor.table[ARRAYS]
         except KeyError:
             return _less__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less__Scalar(self, other)
+        return _less_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60116,17 +65679,17 @@ _less_equal = packet("aten::less_equal")
 # less_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return less_equal_Scalar(self, other)
-        return _less_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return less_equal_Scalar(self, other)
+        return _less_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60145,17 +65708,17 @@ _less_equal_ = packet("aten::less_equal_")
 # less_equal_: Scalar, Tensor
 def less_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return less_equal__Scalar(self, other)
-        return _less_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _less_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return less_equal__Scalar(self, other)
+        return _less_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60174,17 +65737,17 @@ _greater = packet("aten::greater")
 # greater: Scalar, Scalar_out, Tensor, Tensor_out
 def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_Scalar(self, other)
-        return _greater.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_Scalar(self, other)
+        return _greater.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60203,17 +65766,17 @@ _greater_ = packet("aten::greater_")
 # greater_: Scalar, Tensor
 def greater_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater__Scalar(self, other)
-        return _greater_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater__Tensor.table[ARRAYS]
         except KeyError:
             return _greater__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater__Scalar(self, other)
+        return _greater_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60232,17 +65795,17 @@ _greater_equal = packet("aten::greater_equal")
 # greater_equal: Scalar, Scalar_out, Tensor, Tensor_out
 def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return greater_equal_Scalar(self, other)
-        return _greater_equal.call((self, other), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal_Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal_Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return greater_equal_Scalar(self, other)
+        return _greater_equal.call((self, other), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60261,17 +65824,17 @@ _greater_equal_ = packet("aten::greater_equal_")
 # greater_equal_: Scalar, Tensor
 def greater_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return greater_equal__Scalar(self, other)
-        return _greater_equal_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal__Tensor.table[ARRAYS]
         except KeyError:
             return _greater_equal__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return greater_equal__Scalar(self, other)
+        return _greater_equal_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60290,17 +65853,17 @@ ___and__ = packet("aten::__and__")
 # __and__: Scalar, Tensor
 def __and__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __and___Scalar(self, other)
-        return ___and__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___and___Tensor.table[ARRAYS]
         except KeyError:
             return ___and___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __and___Scalar(self, other)
+        return ___and__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60319,17 +65882,17 @@ ___iand__ = packet("aten::__iand__")
 # __iand__: Scalar, Tensor
 def __iand__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __iand___Scalar(self, other)
-        return ___iand__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___iand___Tensor.table[ARRAYS]
         except KeyError:
             return ___iand___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __iand___Scalar(self, other)
+        return ___iand__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60348,17 +65911,17 @@ ___or__ = packet("aten::__or__")
 # __or__: Scalar, Tensor
 def __or__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __or___Scalar(self, other)
-        return ___or__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___or___Tensor.table[ARRAYS]
         except KeyError:
             return ___or___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __or___Scalar(self, other)
+        return ___or__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60377,17 +65940,17 @@ ___ior__ = packet("aten::__ior__")
 # __ior__: Scalar, Tensor
 def __ior__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ior___Scalar(self, other)
-        return ___ior__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ior___Tensor.table[ARRAYS]
         except KeyError:
             return ___ior___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ior___Scalar(self, other)
+        return ___ior__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60406,17 +65969,17 @@ ___xor__ = packet("aten::__xor__")
 # __xor__: Scalar, Tensor
 def __xor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __xor___Scalar(self, other)
-        return ___xor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___xor___Tensor.table[ARRAYS]
         except KeyError:
             return ___xor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __xor___Scalar(self, other)
+        return ___xor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60435,17 +65998,17 @@ ___ixor__ = packet("aten::__ixor__")
 # __ixor__: Scalar, Tensor
 def __ixor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ixor___Scalar(self, other)
-        return ___ixor__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ixor___Tensor.table[ARRAYS]
         except KeyError:
             return ___ixor___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ixor___Scalar(self, other)
+        return ___ixor__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -60463,6 +66026,12 @@ _sum = packet("aten::sum")
 
 # sum: default, dim_IntList, out, IntList_out
 def sum(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return sum_default(*args)
+        if 2 <= count <= 3:
+            return sum_dim_IntList(*args)
     return _sum.call(args, kwargs)
 
 
@@ -60473,6 +66042,12 @@ _prod = packet("aten::prod")
 
 # prod: default, dim_int, out, int_out
 def prod(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return prod_default(*args)
+        if 2 <= count <= 3:
+            return prod_dim_int(*args)
     return _prod.call(args, kwargs)
 
 
@@ -60483,6 +66058,12 @@ _mean = packet("aten::mean")
 
 # mean: default, dtype_out, dim, out
 def mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return mean_default(*args)
+        if 2 <= count <= 3:
+            return mean_dim(*args)
     return _mean.call(args, kwargs)
 
 
@@ -60496,7 +66077,7 @@ def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amax.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amax_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amax_default.convert(2, keepdim)
     modes = active_modes()
@@ -60526,7 +66107,7 @@ def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, 
     if out is not None:
         return _amin.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _amin_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _amin_default.convert(2, keepdim)
     modes = active_modes()
@@ -60553,6 +66134,12 @@ _any = packet("aten::any")
 
 # any: default, all_out, dim, dims, out, dims_out
 def any(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return any_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return any_dims(*args)
     return _any.call(args, kwargs)
 
 
@@ -60563,6 +66150,12 @@ _all = packet("aten::all")
 
 # all: default, all_out, dim, dims, out, dims_out
 def all(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return all_dim(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return all_dims(*args)
     return _all.call(args, kwargs)
 
 
@@ -60633,6 +66226,14 @@ _max = packet("aten::max")
 
 # max: default, unary_out, dim, dim_max, other, out
 def max(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return max_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return max_dim(*args)
+        if count == 3:
+            return max_dim(*args)
     return _max.call(args, kwargs)
 
 
@@ -60643,6 +66244,14 @@ _min = packet("aten::min")
 
 # min: default, unary_out, dim, dim_min, other, out
 def min(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return min_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return min_dim(*args)
+        if count == 3:
+            return min_dim(*args)
     return _min.call(args, kwargs)
 
 
@@ -60653,6 +66262,12 @@ _var = packet("aten::var")
 
 # var: default, dim, out, correction, correction_out
 def var(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_dim(*args)
+        if 3 <= count <= 4:
+            return var_dim(*args)
     return _var.call(args, kwargs)
 
 
@@ -60663,6 +66278,12 @@ _std = packet("aten::std")
 
 # std: default, dim, out, correction, correction_out
 def std(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_dim(*args)
+        if 3 <= count <= 4:
+            return std_dim(*args)
     return _std.call(args, kwargs)
 
 
@@ -60683,7 +66304,7 @@ def nansum(
     if out is not None:
         return _nansum.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nansum_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
     if dtype is not None:
@@ -60722,7 +66343,7 @@ def nanmean(
     if out is not None:
         return _nanmean.call((self, dim, keepdim), {"dtype": dtype, "out": out})
     if dim is not None and not is_int_list(dim):
-        dim = _nanmean_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
     if dtype is not None:
@@ -60753,6 +66374,14 @@ _count_nonzero = packet("aten::count_nonzero")
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return count_nonzero_default(*args)
+        if count == 2 and type(args[1]) is list:
+            return count_nonzero_dim_IntList(*args)
+        if count == 2 and type(args[1]) is int:
+            return count_nonzero_default(*args)
     return _count_nonzero.call(args, kwargs)
 
 
@@ -60766,7 +66395,7 @@ def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, 
     if out is not None:
         return _logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60802,7 +66431,7 @@ def special_logsumexp(
     if out is not None:
         return _special_logsumexp.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _special_logsumexp_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _special_logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _special_logsumexp_default.convert(2, keepdim)
     modes = active_modes()
@@ -60879,7 +66508,7 @@ def linalg_vector_norm(
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
-        dim = _linalg_vector_norm_default.convert(2, dim)
+        dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
     if dtype is not None:
@@ -60908,6 +66537,12 @@ _norm = packet("aten::norm")
 
 # norm: Scalar, ScalarOpt_dtype, ScalarOpt_dim, ScalarOpt_dim_dtype, dtype_out, Scalar_out, ScalarOpt_dtype_out, out
 def norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 2:
+            return norm_Scalar(*args)
+        if 3 <= count <= 4:
+            return norm_ScalarOpt_dim(*args)
     return _norm.call(args, kwargs)
 
 
@@ -60921,7 +66556,7 @@ def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False
     if out is not None:
         return _frobenius_norm.call((self, dim, keepdim), {"out": out})
     if not is_int_list(dim):
-        dim = _frobenius_norm_dim.convert(1, dim)
+        dim = [dim] if type(dim) is int else _frobenius_norm_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _frobenius_norm_dim.convert(2, keepdim)
     modes = active_modes()
@@ -60976,6 +66611,12 @@ _var_mean = packet("aten::var_mean")
 
 # var_mean: default, dim, correction, correction_out
 def var_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return var_mean_dim(*args)
+        if 3 <= count <= 4:
+            return var_mean_dim(*args)
     return _var_mean.call(args, kwargs)
 
 
@@ -60986,6 +66627,12 @@ _std_mean = packet("aten::std_mean")
 
 # std_mean: default, dim, correction, correction_out
 def std_mean(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return std_mean_dim(*args)
+        if 3 <= count <= 4:
+            return std_mean_dim(*args)
     return _std_mean.call(args, kwargs)
 
 
@@ -61187,6 +66834,12 @@ _trapezoid = packet("aten::trapezoid")
 
 # trapezoid: x, dx
 def trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapezoid_dx(*args)
+        if count == 2:
+            return trapezoid_x(*args)
     return _trapezoid.call(args, kwargs)
 
 
@@ -61197,6 +66850,12 @@ _trapz = packet("aten::trapz")
 
 # trapz: x, dx
 def trapz(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return trapz_dx(*args)
+        if count == 2:
+            return trapz_x(*args)
     return _trapz.call(args, kwargs)
 
 
@@ -61207,6 +66866,12 @@ _cumulative_trapezoid = packet("aten::cumulative_trapezoid")
 
 # cumulative_trapezoid: x, dx
 def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return cumulative_trapezoid_dx(*args)
+        if count == 2:
+            return cumulative_trapezoid_x(*args)
     return _cumulative_trapezoid.call(args, kwargs)
 
 
@@ -61219,6 +66884,10 @@ _sort = packet("aten::sort")
 
 # sort: default, values, stable, values_stable
 def sort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return sort_default(*args)
     return _sort.call(args, kwargs)
 
 
@@ -61229,6 +66898,10 @@ _argsort = packet("aten::argsort")
 
 # argsort: default, stable, stable_out
 def argsort(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 1 <= count <= 3:
+            return argsort_default(*args)
     return _argsort.call(args, kwargs)
 
 
@@ -61348,6 +67021,12 @@ _median = packet("aten::median")
 
 # median: default, dim, dim_values, out
 def median(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return median_default(*args)
+        if 2 <= count <= 3:
+            return median_dim(*args)
     return _median.call(args, kwargs)
 
 
@@ -61358,6 +67037,12 @@ _nanmedian = packet("aten::nanmedian")
 
 # nanmedian: default, dim, dim_values, out
 def nanmedian(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nanmedian_default(*args)
+        if 2 <= count <= 3:
+            return nanmedian_dim(*args)
     return _nanmedian.call(args, kwargs)
 
 
@@ -61414,7 +67099,7 @@ def quantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61457,7 +67142,7 @@ def nanquantile(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(q)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
         return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
@@ -61486,15 +67171,218 @@ def nanquantile(
 
 _nanquantile.stub = nanquantile
 
-packet("aten::_unique").stub = _unique
+__unique = packet("aten::_unique")
 
-packet("aten::_unique2").stub = _unique2
 
-packet("aten::unique_dim").stub = unique_dim
+# _unique: default, out
+def _unique(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None:
+        return __unique.call((self, sorted, return_inverse), {"out0": out0, "out1": out1})
+    if type(sorted) is not bool:
+        sorted = __unique_default.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique_default.convert(2, return_inverse)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __unique_default.table[ARRAYS]
+        except KeyError:
+            return __unique_default.call(self, sorted, return_inverse)
+        return kernel(self, sorted, return_inverse)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique_default.call(self, sorted, return_inverse)
+    return kernel(self, sorted, return_inverse)
 
-packet("aten::unique_consecutive").stub = unique_consecutive
 
-packet("aten::unique_dim_consecutive").stub = unique_dim_consecutive
+__unique.stub = _unique
+
+__unique2 = packet("aten::_unique2")
+
+
+# _unique2: default, out
+def _unique2(
+    self: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return __unique2.call((self, sorted, return_inverse, return_counts), {"out0": out0, "out1": out1, "out2": out2})
+    if type(sorted) is not bool:
+        sorted = __unique2_default.convert(1, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = __unique2_default.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = __unique2_default.convert(3, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __unique2_default.table[ARRAYS]
+        except KeyError:
+            return __unique2_default.call(self, sorted, return_inverse, return_counts)
+        return kernel(self, sorted, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unique2_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unique2_default.call(self, sorted, return_inverse, return_counts)
+    return kernel(self, sorted, return_inverse, return_counts)
+
+
+__unique2.stub = _unique2
+
+_unique_dim = packet("aten::unique_dim")
+
+
+# unique_dim: default, out
+def unique_dim(
+    self: Tensor,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_dim.call(
+            (self, dim, sorted, return_inverse, return_counts),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(dim) is not int:
+        dim = _unique_dim_default.convert(1, dim)
+    if type(sorted) is not bool:
+        sorted = _unique_dim_default.convert(2, sorted)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_default.convert(3, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_default.convert(4, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_dim_default.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+        return kernel(self, dim, sorted, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_default.call(self, dim, sorted, return_inverse, return_counts)
+    return kernel(self, dim, sorted, return_inverse, return_counts)
+
+
+_unique_dim.stub = unique_dim
+
+_unique_consecutive = packet("aten::unique_consecutive")
+
+
+# unique_consecutive: default, out
+def unique_consecutive(
+    self: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_consecutive.call(
+            (self, return_inverse, return_counts, dim),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_consecutive_default.convert(1, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_consecutive_default.convert(2, return_counts)
+    if dim is not None and type(dim) is not int:
+        dim = _unique_consecutive_default.convert(3, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_consecutive_default.table[ARRAYS]
+        except KeyError:
+            return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+        return kernel(self, return_inverse, return_counts, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_consecutive_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_consecutive_default.call(self, return_inverse, return_counts, dim)
+    return kernel(self, return_inverse, return_counts, dim)
+
+
+_unique_consecutive.stub = unique_consecutive
+
+_unique_dim_consecutive = packet("aten::unique_dim_consecutive")
+
+
+# unique_dim_consecutive: default, out
+def unique_dim_consecutive(
+    self: Tensor,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return _unique_dim_consecutive.call(
+            (self, dim, return_inverse, return_counts),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(dim) is not int:
+        dim = _unique_dim_consecutive_default.convert(1, dim)
+    if type(return_inverse) is not bool:
+        return_inverse = _unique_dim_consecutive_default.convert(2, return_inverse)
+    if type(return_counts) is not bool:
+        return_counts = _unique_dim_consecutive_default.convert(3, return_counts)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unique_dim_consecutive_default.table[ARRAYS]
+        except KeyError:
+            return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+        return kernel(self, dim, return_inverse, return_counts)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unique_dim_consecutive_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unique_dim_consecutive_default.call(self, dim, return_inverse, return_counts)
+    return kernel(self, dim, return_inverse, return_counts)
+
+
+_unique_dim_consecutive.stub = unique_dim_consecutive
 
 _searchsorted = packet("aten::searchsorted")
 
@@ -61511,7 +67399,7 @@ def searchsorted(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (kind is not Tensor and kind is not ndarray) or out is not None:
         if out is None and (kind is float or kind is int):
             return searchsorted_Scalar(
                 sorted_sequence,
@@ -61573,7 +67461,20 @@ def bucketize(
     out: Tensor | None = None,
 ) -> Any:
     kind = type(self)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(boundaries) is ndarray
+        and type(out_int32) is bool
+        and type(right) is bool
+        and active_modes() is None
+    ):
+        try:
+            kernel = _bucketize_Tensor.table[ARRAYS]
+        except KeyError:
+            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
+        return kernel(self, boundaries, out_int32, right)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
         return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
@@ -61582,12 +67483,6 @@ def bucketize(
     if type(right) is not bool:
         right = _bucketize_Tensor.convert(3, right)
     modes = active_modes()
-    if type(self) is ndarray and type(boundaries) is ndarray and modes is None:
-        try:
-            kernel = _bucketize_Tensor.table[ARRAYS]
-        except KeyError:
-            return _bucketize_Tensor.call(self, boundaries, out_int32, right)
-        return kernel(self, boundaries, out_int32, right)
     try:
         keys = self.keys | boundaries.keys
         if modes is not None:
@@ -61600,7 +67495,35 @@ def bucketize(
 
 _bucketize.stub = bucketize
 
-packet("aten::bincount").stub = bincount
+_bincount = packet("aten::bincount")
+
+
+# bincount: default, out
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _bincount.call((self, weights, minlength), {"out": out})
+    if type(minlength) is not int:
+        minlength = _bincount_default.convert(2, minlength)
+    modes = active_modes()
+    if type(self) is ndarray and (weights is None or type(weights) is ndarray) and modes is None:
+        try:
+            kernel = _bincount_default.table[ARRAYS]
+        except KeyError:
+            return _bincount_default.call(self, weights, minlength)
+        return kernel(self, weights, minlength)
+    try:
+        keys = self.keys
+        if weights is not None:
+            keys |= weights.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _bincount_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _bincount_default.call(self, weights, minlength)
+    return kernel(self, weights, minlength)
+
+
+_bincount.stub = bincount
 
 _histc = packet("aten::histc")
 
@@ -61639,6 +67562,12 @@ _histogram = packet("aten::histogram")
 
 # histogram: bins_tensor, bins_tensor_out, bin_ct, bin_ct_out
 def histogram(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return histogram_bin_ct(*args)
+        if count == 2 and type(args[1]) is int:
+            return histogram_bin_ct(*args)
     return _histogram.call(args, kwargs)
 
 
@@ -61774,31 +67703,332 @@ def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
 
 _vdot.stub = vdot
 
-packet("aten::matmul").stub = matmul
+_matmul = packet("aten::matmul")
 
-packet("aten::linalg_matmul").stub = linalg_matmul
 
-packet("aten::linalg_vecdot").stub = linalg_vecdot
+# matmul: default, out
+def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _matmul.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _matmul_default.table[ARRAYS]
+        except KeyError:
+            return _matmul_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matmul_default.call(self, other)
+    return kernel(self, other)
 
-packet("aten::outer").stub = outer
 
-packet("aten::ger").stub = ger
+_matmul.stub = matmul
 
-packet("aten::inner").stub = inner
+_linalg_matmul = packet("aten::linalg_matmul")
 
-packet("aten::tensordot").stub = tensordot
+
+# linalg_matmul: default, out
+def linalg_matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_matmul.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matmul_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matmul_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matmul_default.call(self, other)
+    return kernel(self, other)
+
+
+_linalg_matmul.stub = linalg_matmul
+
+_linalg_vecdot = packet("aten::linalg_vecdot")
+
+
+# linalg_vecdot: default, out
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_vecdot.call((x, y), {"dim": dim, "out": out})
+    if type(dim) is not int:
+        dim = _linalg_vecdot_default.convert(2, dim)
+    modes = active_modes()
+    if type(x) is ndarray and type(y) is ndarray and modes is None:
+        try:
+            kernel = _linalg_vecdot_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_vecdot_default.call(x, y, dim)
+        return kernel(x, y, dim)
+    try:
+        keys = x.keys | y.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_vecdot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_vecdot_default.call(x, y, dim)
+    return kernel(x, y, dim)
+
+
+_linalg_vecdot.stub = linalg_vecdot
+
+_outer = packet("aten::outer")
+
+
+# outer: default, out
+def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _outer.call((self, vec2), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _outer_default.table[ARRAYS]
+        except KeyError:
+            return _outer_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _outer_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _outer_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_outer.stub = outer
+
+_ger = packet("aten::ger")
+
+
+# ger: default, out
+def ger(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _ger.call((self, vec2), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(vec2) is ndarray and modes is None:
+        try:
+            kernel = _ger_default.table[ARRAYS]
+        except KeyError:
+            return _ger_default.call(self, vec2)
+        return kernel(self, vec2)
+    try:
+        keys = self.keys | vec2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ger_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ger_default.call(self, vec2)
+    return kernel(self, vec2)
+
+
+_ger.stub = ger
+
+_inner = packet("aten::inner")
+
+
+# inner: default, out
+def inner(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _inner.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _inner_default.table[ARRAYS]
+        except KeyError:
+            return _inner_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inner_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inner_default.call(self, other)
+    return kernel(self, other)
+
+
+_inner.stub = inner
+
+_tensordot = packet("aten::tensordot")
+
+
+# tensordot: default, out
+def tensordot(
+    self: Tensor,
+    other: Tensor,
+    dims_self: Sequence[int],
+    dims_other: Sequence[int],
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _tensordot.call((self, other, dims_self, dims_other), {"out": out})
+    if not is_int_list(dims_self):
+        dims_self = _tensordot_default.convert(2, dims_self)
+    if not is_int_list(dims_other):
+        dims_other = _tensordot_default.convert(3, dims_other)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _tensordot_default.table[ARRAYS]
+        except KeyError:
+            return _tensordot_default.call(self, other, dims_self, dims_other)
+        return kernel(self, other, dims_self, dims_other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tensordot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tensordot_default.call(self, other, dims_self, dims_other)
+    return kernel(self, other, dims_self, dims_other)
+
+
+_tensordot.stub = tensordot
 
 packet("aten::einsum").stub = einsum
 
-packet("aten::kron").stub = kron
+_kron = packet("aten::kron")
 
-packet("aten::chain_matmul").stub = chain_matmul
 
-packet("aten::linalg_multi_dot").stub = linalg_multi_dot
+# kron: default, out
+def kron(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _kron.call((self, other), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _kron_default.table[ARRAYS]
+        except KeyError:
+            return _kron_default.call(self, other)
+        return kernel(self, other)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _kron_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _kron_default.call(self, other)
+    return kernel(self, other)
 
-packet("aten::linalg_matrix_power").stub = linalg_matrix_power
 
-packet("aten::matrix_power").stub = matrix_power
+_kron.stub = kron
+
+_chain_matmul = packet("aten::chain_matmul")
+
+
+# chain_matmul: default, out
+def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _chain_matmul.call((matrices,), {"out": out})
+    if type(matrices) is not list:
+        return _chain_matmul_default.call(matrices)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in matrices:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _chain_matmul_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _chain_matmul_default.call(matrices)
+    return kernel(matrices)
+
+
+_chain_matmul.stub = chain_matmul
+
+_linalg_multi_dot = packet("aten::linalg_multi_dot")
+
+
+# linalg_multi_dot: default, out
+def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_multi_dot.call((tensors,), {"out": out})
+    if type(tensors) is not list:
+        return _linalg_multi_dot_default.call(tensors)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in tensors:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_multi_dot_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_multi_dot_default.call(tensors)
+    return kernel(tensors)
+
+
+_linalg_multi_dot.stub = linalg_multi_dot
+
+_linalg_matrix_power = packet("aten::linalg_matrix_power")
+
+
+# linalg_matrix_power: default, out
+def linalg_matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_matrix_power.call((self, n), {"out": out})
+    if type(n) is not int:
+        n = _linalg_matrix_power_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_matrix_power_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_matrix_power_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_matrix_power_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_matrix_power_default.call(self, n)
+    return kernel(self, n)
+
+
+_linalg_matrix_power.stub = linalg_matrix_power
+
+_matrix_power = packet("aten::matrix_power")
+
+
+# matrix_power: default, out
+def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _matrix_power.call((self, n), {"out": out})
+    if type(n) is not int:
+        n = _matrix_power_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _matrix_power_default.table[ARRAYS]
+        except KeyError:
+            return _matrix_power_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _matrix_power_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _matrix_power_default.call(self, n)
+    return kernel(self, n)
+
+
+_matrix_power.stub = matrix_power
 
 _linalg_cross = packet("aten::linalg_cross")
 
@@ -61828,7 +68058,33 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | No
 
 _linalg_cross.stub = linalg_cross
 
-packet("aten::cross").stub = cross
+_cross = packet("aten::cross")
+
+
+# cross: default, out
+def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cross.call((self, other, dim), {"out": out})
+    if dim is not None and type(dim) is not int:
+        dim = _cross_default.convert(2, dim)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _cross_default.table[ARRAYS]
+        except KeyError:
+            return _cross_default.call(self, other, dim)
+        return kernel(self, other, dim)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cross_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cross_default.call(self, other, dim)
+    return kernel(self, other, dim)
+
+
+_cross.stub = cross
 
 _addmm = packet("aten::addmm")
 
@@ -62060,9 +68316,41 @@ def linalg_inv_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_inv_ex.stub = linalg_inv_ex
 
-packet("aten::linalg_inv").stub = linalg_inv
+_linalg_inv = packet("aten::linalg_inv")
 
-packet("aten::inverse").stub = inverse
+
+# linalg_inv: default, out
+def linalg_inv(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_inv.call(args, kwargs)
+
+
+_linalg_inv.stub = linalg_inv
+
+_inverse = packet("aten::inverse")
+
+
+# inverse: default, out
+def inverse(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _inverse.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _inverse_default.table[ARRAYS]
+        except KeyError:
+            return _inverse_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _inverse_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _inverse_default.call(self)
+    return kernel(self)
+
+
+_inverse.stub = inverse
 
 __linalg_solve_ex = packet("aten::_linalg_solve_ex")
 
@@ -62074,9 +68362,25 @@ def _linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_solve_ex.stub = _linalg_solve_ex
 
-packet("aten::linalg_solve_ex").stub = linalg_solve_ex
+_linalg_solve_ex_ = packet("aten::linalg_solve_ex")
 
-packet("aten::linalg_solve").stub = linalg_solve
+
+# linalg_solve_ex: default, out
+def linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_solve_ex_.call(args, kwargs)
+
+
+_linalg_solve_ex_.stub = linalg_solve_ex
+
+_linalg_solve = packet("aten::linalg_solve")
+
+
+# linalg_solve: default, out
+def linalg_solve(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_solve.call(args, kwargs)
+
+
+_linalg_solve.stub = linalg_solve
 
 _linalg_solve_triangular = packet("aten::linalg_solve_triangular")
 
@@ -62225,9 +68529,67 @@ def linalg_lu_solve(
 
 _linalg_lu_solve.stub = linalg_lu_solve
 
-packet("aten::linalg_tensorinv").stub = linalg_tensorinv
+_linalg_tensorinv = packet("aten::linalg_tensorinv")
 
-packet("aten::linalg_tensorsolve").stub = linalg_tensorsolve
+
+# linalg_tensorinv: default, out
+def linalg_tensorinv(self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_tensorinv.call((self, ind), {"out": out})
+    if type(ind) is not int:
+        ind = _linalg_tensorinv_default.convert(1, ind)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorinv_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorinv_default.call(self, ind)
+        return kernel(self, ind)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorinv_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorinv_default.call(self, ind)
+    return kernel(self, ind)
+
+
+_linalg_tensorinv.stub = linalg_tensorinv
+
+_linalg_tensorsolve = packet("aten::linalg_tensorsolve")
+
+
+# linalg_tensorsolve: default, out
+def linalg_tensorsolve(
+    self: Tensor,
+    other: Tensor,
+    dims: Sequence[int] | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _linalg_tensorsolve.call((self, other, dims), {"out": out})
+    if dims is not None and not is_int_list(dims):
+        dims = _linalg_tensorsolve_default.convert(2, dims)
+    modes = active_modes()
+    if type(self) is ndarray and type(other) is ndarray and modes is None:
+        try:
+            kernel = _linalg_tensorsolve_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_tensorsolve_default.call(self, other, dims)
+        return kernel(self, other, dims)
+    try:
+        keys = self.keys | other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_tensorsolve_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_tensorsolve_default.call(self, other, dims)
+    return kernel(self, other, dims)
+
+
+_linalg_tensorsolve.stub = linalg_tensorsolve
 
 __linalg_det = packet("aten::_linalg_det")
 
@@ -62239,7 +68601,15 @@ def _linalg_det(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_det.stub = _linalg_det
 
-packet("aten::linalg_det").stub = linalg_det
+_linalg_det_ = packet("aten::linalg_det")
+
+
+# linalg_det: default, out
+def linalg_det(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_det_.call(args, kwargs)
+
+
+_linalg_det_.stub = linalg_det
 
 packet("aten::det").stub = det
 
@@ -62253,9 +68623,41 @@ def _linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_slogdet.stub = _linalg_slogdet
 
-packet("aten::linalg_slogdet").stub = linalg_slogdet
+_linalg_slogdet_ = packet("aten::linalg_slogdet")
 
-packet("aten::slogdet").stub = slogdet
+
+# linalg_slogdet: default, out
+def linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_slogdet_.call(args, kwargs)
+
+
+_linalg_slogdet_.stub = linalg_slogdet
+
+_slogdet = packet("aten::slogdet")
+
+
+# slogdet: default, out
+def slogdet(self: Tensor, *, sign: Tensor | None = None, logabsdet: Tensor | None = None) -> Any:
+    if sign is not None or logabsdet is not None:
+        return _slogdet.call((self,), {"sign": sign, "logabsdet": logabsdet})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _slogdet_default.table[ARRAYS]
+        except KeyError:
+            return _slogdet_default.call(self)
+        return slogdet_default_result(*kernel(self))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slogdet_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slogdet_default.call(self)
+    return slogdet_default_result(*kernel(self))
+
+
+_slogdet.stub = slogdet
 
 packet("aten::logdet").stub = logdet
 
@@ -62269,7 +68671,15 @@ def linalg_lu_factor_ex(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_lu_factor_ex.stub = linalg_lu_factor_ex
 
-packet("aten::linalg_lu_factor").stub = linalg_lu_factor
+_linalg_lu_factor = packet("aten::linalg_lu_factor")
+
+
+# linalg_lu_factor: default, out
+def linalg_lu_factor(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_lu_factor.call(args, kwargs)
+
+
+_linalg_lu_factor.stub = linalg_lu_factor
 
 _linalg_lu = packet("aten::linalg_lu")
 
@@ -62318,9 +68728,61 @@ def linalg_cholesky_ex(
 
 _linalg_cholesky_ex.stub = linalg_cholesky_ex
 
-packet("aten::linalg_cholesky").stub = linalg_cholesky
+_linalg_cholesky = packet("aten::linalg_cholesky")
 
-packet("aten::cholesky").stub = cholesky
+
+# linalg_cholesky: default, out
+def linalg_cholesky(self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_cholesky.call((self,), {"upper": upper, "out": out})
+    if type(upper) is not bool:
+        upper = _linalg_cholesky_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_cholesky_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_cholesky_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_cholesky_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_cholesky_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_linalg_cholesky.stub = linalg_cholesky
+
+_cholesky = packet("aten::cholesky")
+
+
+# cholesky: default, out
+def cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _cholesky.call((self, upper), {"out": out})
+    if type(upper) is not bool:
+        upper = _cholesky_default.convert(1, upper)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _cholesky_default.table[ARRAYS]
+        except KeyError:
+            return _cholesky_default.call(self, upper)
+        return kernel(self, upper)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _cholesky_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _cholesky_default.call(self, upper)
+    return kernel(self, upper)
+
+
+_cholesky.stub = cholesky
 
 _linalg_qr = packet("aten::linalg_qr")
 
@@ -62332,7 +68794,33 @@ def linalg_qr(*args: Any, **kwargs: Any) -> Any:
 
 _linalg_qr.stub = linalg_qr
 
-packet("aten::qr").stub = qr
+_qr = packet("aten::qr")
+
+
+# qr: default, Q
+def qr(self: Tensor, some: bool = True, *, Q: Tensor | None = None, R: Tensor | None = None) -> Any:
+    if Q is not None or R is not None:
+        return _qr.call((self, some), {"Q": Q, "R": R})
+    if type(some) is not bool:
+        some = _qr_default.convert(1, some)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _qr_default.table[ARRAYS]
+        except KeyError:
+            return _qr_default.call(self, some)
+        return qr_default_result(*kernel(self, some))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _qr_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _qr_default.call(self, some)
+    return qr_default_result(*kernel(self, some))
+
+
+_qr.stub = qr
 
 __linalg_eigh = packet("aten::_linalg_eigh")
 
@@ -62344,9 +68832,61 @@ def _linalg_eigh(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_eigh.stub = _linalg_eigh
 
-packet("aten::linalg_eigh").stub = linalg_eigh
+_linalg_eigh_ = packet("aten::linalg_eigh")
 
-packet("aten::linalg_eigvalsh").stub = linalg_eigvalsh
+
+# linalg_eigh: default, eigvals
+def linalg_eigh(self: Tensor, UPLO: str = "L", *, eigvals: Tensor | None = None, eigvecs: Tensor | None = None) -> Any:
+    if eigvals is not None or eigvecs is not None:
+        return _linalg_eigh_.call((self, UPLO), {"eigvals": eigvals, "eigvecs": eigvecs})
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigh_default_.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigh_default_.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigh_default_.call(self, UPLO)
+        return linalg_eigh_default_result(*kernel(self, UPLO))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigh_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigh_default_.call(self, UPLO)
+    return linalg_eigh_default_result(*kernel(self, UPLO))
+
+
+_linalg_eigh_.stub = linalg_eigh
+
+_linalg_eigvalsh = packet("aten::linalg_eigvalsh")
+
+
+# linalg_eigvalsh: default, out
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_eigvalsh.call((self, UPLO), {"out": out})
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh_default.convert(1, UPLO)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvalsh_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvalsh_default.call(self, UPLO)
+        return kernel(self, UPLO)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvalsh_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvalsh_default.call(self, UPLO)
+    return kernel(self, UPLO)
+
+
+_linalg_eigvalsh.stub = linalg_eigvalsh
 
 _linalg_eig = packet("aten::linalg_eig")
 
@@ -62376,7 +68916,31 @@ _linalg_eig.stub = linalg_eig
 
 packet("aten::_linalg_eigvals").stub = _linalg_eigvals
 
-packet("aten::linalg_eigvals").stub = linalg_eigvals
+_linalg_eigvals_ = packet("aten::linalg_eigvals")
+
+
+# linalg_eigvals: default, out
+def linalg_eigvals(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linalg_eigvals_.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _linalg_eigvals_default.table[ARRAYS]
+        except KeyError:
+            return _linalg_eigvals_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linalg_eigvals_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linalg_eigvals_default.call(self)
+    return kernel(self)
+
+
+_linalg_eigvals_.stub = linalg_eigvals
 
 __linalg_svd = packet("aten::_linalg_svd")
 
@@ -62388,16 +68952,69 @@ def _linalg_svd(*args: Any, **kwargs: Any) -> Any:
 
 __linalg_svd.stub = _linalg_svd
 
-packet("aten::linalg_svd").stub = linalg_svd
+_linalg_svd_ = packet("aten::linalg_svd")
 
-packet("aten::linalg_svdvals").stub = linalg_svdvals
 
-packet("aten::svd").stub = svd
+# linalg_svd: default, U
+def linalg_svd(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_svd_.call(args, kwargs)
+
+
+_linalg_svd_.stub = linalg_svd
+
+_linalg_svdvals = packet("aten::linalg_svdvals")
+
+
+# linalg_svdvals: default, out
+def linalg_svdvals(*args: Any, **kwargs: Any) -> Any:
+    return _linalg_svdvals.call(args, kwargs)
+
+
+_linalg_svdvals.stub = linalg_svdvals
+
+_svd = packet("aten::svd")
+
+
+# svd: default, U
+def svd(
+    self: Tensor,
+    some: bool = True,
+    compute_uv: bool = True,
+    *,
+    U: Tensor | None = None,
+    S: Tensor | None = None,
+    V: Tensor | None = None,
+) -> Any:
+    if U is not None or S is not None or V is not None:
+        return _svd.call((self, some, compute_uv), {"U": U, "S": S, "V": V})
+    if type(some) is not bool:
+        some = _svd_default.convert(1, some)
+    if type(compute_uv) is not bool:
+        compute_uv = _svd_default.convert(2, compute_uv)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _svd_default.table[ARRAYS]
+        except KeyError:
+            return _svd_default.call(self, some, compute_uv)
+        return svd_default_result(*kernel(self, some, compute_uv))
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _svd_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _svd_default.call(self, some, compute_uv)
+    return svd_default_result(*kernel(self, some, compute_uv))
+
+
+_svd.stub = svd
 
 _linalg_pinv = packet("aten::linalg_pinv")
 
 
-# linalg_pinv: atol_rtol_tensor, atol_rtol_float, default, rcond_tensor
+# linalg_pinv: atol_rtol_tensor, atol_rtol_float, atol_rtol_float_out, default, rcond_tensor, out_rcond_tensor,
+#     atol_rtol_tensor_out, out
 def linalg_pinv(*args: Any, **kwargs: Any) -> Any:
     return _linalg_pinv.call(args, kwargs)
 
@@ -62409,7 +69026,8 @@ packet("aten::pinverse").stub = pinverse
 _linalg_matrix_rank = packet("aten::linalg_matrix_rank")
 
 
-# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_float, default, tol_tensor
+# linalg_matrix_rank: atol_rtol_tensor, atol_rtol_tensor_out, atol_rtol_float, atol_rtol_float_out, default,
+#     tol_tensor, out_tol_tensor, out
 def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
     return _linalg_matrix_rank.call(args, kwargs)
 
@@ -62419,8 +69037,12 @@ _linalg_matrix_rank.stub = linalg_matrix_rank
 _linalg_matrix_norm = packet("aten::linalg_matrix_norm")
 
 
-# linalg_matrix_norm: default, str_ord
+# linalg_matrix_norm: default, out, str_ord, str_ord_out
 def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_matrix_norm_str_ord(*args)
     return _linalg_matrix_norm.call(args, kwargs)
 
 
@@ -62429,8 +69051,12 @@ _linalg_matrix_norm.stub = linalg_matrix_norm
 _linalg_norm = packet("aten::linalg_norm")
 
 
-# linalg_norm: default, ord_str
+# linalg_norm: default, out, ord_str, ord_str_out
 def linalg_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_norm_default(*args)
     return _linalg_norm.call(args, kwargs)
 
 
@@ -62439,8 +69065,16 @@ _linalg_norm.stub = linalg_norm
 _nuclear_norm = packet("aten::nuclear_norm")
 
 
-# nuclear_norm: default, dim
+# nuclear_norm: default, dim, dim_out, out
 def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return nuclear_norm_default(*args)
+        if count == 2 and (type(args[1]) is int or type(args[1]) is list):
+            return nuclear_norm_dim(*args)
+        if count == 3:
+            return nuclear_norm_dim(*args)
     return _nuclear_norm.call(args, kwargs)
 
 
@@ -62449,8 +69083,12 @@ _nuclear_norm.stub = nuclear_norm
 _linalg_cond = packet("aten::linalg_cond")
 
 
-# linalg_cond: default, p_str
+# linalg_cond: default, out, p_str, p_str_out
 def linalg_cond(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return linalg_cond_default(*args)
     return _linalg_cond.call(args, kwargs)
 
 
@@ -62458,7 +69096,31 @@ _linalg_cond.stub = linalg_cond
 
 packet("aten::cdist").stub = cdist
 
-packet("aten::_euclidean_dist").stub = _euclidean_dist
+__euclidean_dist = packet("aten::_euclidean_dist")
+
+
+# _euclidean_dist: default, out
+def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __euclidean_dist.call((x1, x2), {"out": out})
+    modes = active_modes()
+    if type(x1) is ndarray and type(x2) is ndarray and modes is None:
+        try:
+            kernel = __euclidean_dist_default.table[ARRAYS]
+        except KeyError:
+            return __euclidean_dist_default.call(x1, x2)
+        return kernel(x1, x2)
+    try:
+        keys = x1.keys | x2.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __euclidean_dist_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __euclidean_dist_default.call(x1, x2)
+    return kernel(x1, x2)
+
+
+__euclidean_dist.stub = _euclidean_dist
 
 __cdist_forward = packet("aten::_cdist_forward")
 
@@ -62501,6 +69163,10 @@ _view = packet("aten::view")
 def view(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_default(*args)
     return _view.call(args, kwargs)
 
 
@@ -62532,6 +69198,14 @@ _squeeze = packet("aten::squeeze")
 def squeeze(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_dims(*args)
     return _squeeze.call(args, kwargs)
 
 
@@ -62544,6 +69218,12 @@ _split = packet("aten::split")
 
 # split: Tensor, sizes
 def split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return split_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return split_sizes(*args)
     return _split.call(args, kwargs)
 
 
@@ -62571,7 +69251,19 @@ _narrow = packet("aten::narrow")
 # narrow: default, Tensor
 def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     kind = type(start)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(length) is int
+        and active_modes() is None
+    ):
+        try:
+            kernel = _narrow_Tensor.table[ARRAYS]
+        except KeyError:
+            return _narrow_Tensor.call(self, dim, start, length)
+        return kernel(self, dim, start, length)
+    if kind is not Tensor:
         if kind is int:
             return narrow_default(self, dim, start, length)
         return _narrow.call((self, dim, start, length), {})
@@ -62580,12 +69272,6 @@ def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     if type(length) is not int:
         length = _narrow_Tensor.convert(3, length)
     modes = active_modes()
-    if type(self) is ndarray and type(start) is ndarray and modes is None:
-        try:
-            kernel = _narrow_Tensor.table[ARRAYS]
-        except KeyError:
-            return _narrow_Tensor.call(self, dim, start, length)
-        return kernel(self, dim, start, length)
     try:
         keys = self.keys | start.keys
         if modes is not None:
@@ -62603,6 +69289,12 @@ _movedim = packet("aten::movedim")
 
 # movedim: int, intlist
 def movedim(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return movedim_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return movedim_intlist(*args)
     return _movedim.call(args, kwargs)
 
 
@@ -62613,6 +69305,12 @@ _moveaxis = packet("aten::moveaxis")
 
 # moveaxis: int, intlist
 def moveaxis(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3 and type(args[1]) is int:
+            return moveaxis_int(*args)
+        if count == 3 and type(args[1]) is list:
+            return moveaxis_intlist(*args)
     return _moveaxis.call(args, kwargs)
 
 
@@ -62680,6 +69378,12 @@ _tensor_split = packet("aten::tensor_split")
 
 # tensor_split: sections, indices, tensor_indices_or_sections
 def tensor_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return tensor_split_sections(*args)
+        if 2 <= count <= 3 and type(args[1]) is list:
+            return tensor_split_indices(*args)
     return _tensor_split.call(args, kwargs)
 
 
@@ -62692,6 +69396,12 @@ _hsplit = packet("aten::hsplit")
 def hsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return hsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return hsplit_array(*args)
     return _hsplit.call(args, kwargs)
 
 
@@ -62704,6 +69414,12 @@ _vsplit = packet("aten::vsplit")
 def vsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return vsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return vsplit_array(*args)
     return _vsplit.call(args, kwargs)
 
 
@@ -62716,15 +69432,44 @@ _dsplit = packet("aten::dsplit")
 def dsplit(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return dsplit_int(*args)
+        if count == 2 and type(args[1]) is list:
+            return dsplit_array(*args)
     return _dsplit.call(args, kwargs)
 
 
 _dsplit.stub = dsplit
 
-unsafe_split = unsafe_split_Tensor
-packet("aten::unsafe_split").stub = unsafe_split
+_unsafe_split = packet("aten::unsafe_split")
 
-packet("aten::unsafe_split_with_sizes").stub = unsafe_split_with_sizes
+
+# unsafe_split: Tensor, Tensor_out
+def unsafe_split(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3:
+            return unsafe_split_Tensor(*args)
+    return _unsafe_split.call(args, kwargs)
+
+
+_unsafe_split.stub = unsafe_split
+
+_unsafe_split_with_sizes = packet("aten::unsafe_split_with_sizes")
+
+
+# unsafe_split_with_sizes: default, out
+def unsafe_split_with_sizes(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if 2 <= count <= 3:
+            return unsafe_split_with_sizes_default(*args)
+    return _unsafe_split_with_sizes.call(args, kwargs)
+
+
+_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
 
 packet("aten::unsafe_chunk").stub = unsafe_chunk
 
@@ -62755,6 +69500,14 @@ _squeeze_ = packet("aten::squeeze_")
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze__dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze__dims(*args)
     return _squeeze_.call(args, kwargs)
 
 
@@ -62766,58 +69519,498 @@ packet("aten::detach_").stub = detach_
 
 packet("aten::resize_as_").stub = resize_as_
 
-packet("aten::alias_copy").stub = alias_copy
+_alias_copy = packet("aten::alias_copy")
 
-packet("aten::as_strided_copy").stub = as_strided_copy
 
-packet("aten::detach_copy").stub = detach_copy
+# alias_copy: default, out
+def alias_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _alias_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _alias_copy_default.table[ARRAYS]
+        except KeyError:
+            return _alias_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _alias_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _alias_copy_default.call(self)
+    return kernel(self)
 
-packet("aten::diagonal_copy").stub = diagonal_copy
 
-packet("aten::expand_copy").stub = expand_copy
+_alias_copy.stub = alias_copy
 
-packet("aten::permute_copy").stub = permute_copy
+_as_strided_copy = packet("aten::as_strided_copy")
 
-packet("aten::_reshape_alias_copy").stub = _reshape_alias_copy
 
-select_copy = select_copy_int
-packet("aten::select_copy").stub = select_copy
+# as_strided_copy: default, out
+def as_strided_copy(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _as_strided_copy.call((self, size, stride, storage_offset), {"out": out})
+    if not is_int_list(size):
+        size = _as_strided_copy_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = _as_strided_copy_default.convert(2, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_copy_default.convert(3, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_copy_default.table[ARRAYS]
+        except KeyError:
+            return _as_strided_copy_default.call(self, size, stride, storage_offset)
+        return kernel(self, size, stride, storage_offset)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_copy_default.call(self, size, stride, storage_offset)
+    return kernel(self, size, stride, storage_offset)
 
-slice_copy = slice_copy_Tensor
-packet("aten::slice_copy").stub = slice_copy
+
+_as_strided_copy.stub = as_strided_copy
+
+_detach_copy = packet("aten::detach_copy")
+
+
+# detach_copy: default, out
+def detach_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _detach_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _detach_copy_default.table[ARRAYS]
+        except KeyError:
+            return _detach_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _detach_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _detach_copy_default.call(self)
+    return kernel(self)
+
+
+_detach_copy.stub = detach_copy
+
+_diagonal_copy = packet("aten::diagonal_copy")
+
+
+# diagonal_copy: default, out
+def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _diagonal_copy.call((self, offset, dim1, dim2), {"out": out})
+    if type(offset) is not int:
+        offset = _diagonal_copy_default.convert(1, offset)
+    if type(dim1) is not int:
+        dim1 = _diagonal_copy_default.convert(2, dim1)
+    if type(dim2) is not int:
+        dim2 = _diagonal_copy_default.convert(3, dim2)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _diagonal_copy_default.table[ARRAYS]
+        except KeyError:
+            return _diagonal_copy_default.call(self, offset, dim1, dim2)
+        return kernel(self, offset, dim1, dim2)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _diagonal_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _diagonal_copy_default.call(self, offset, dim1, dim2)
+    return kernel(self, offset, dim1, dim2)
+
+
+_diagonal_copy.stub = diagonal_copy
+
+_expand_copy = packet("aten::expand_copy")
+
+
+# expand_copy: default, out
+def expand_copy(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    implicit: bool = False,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if out is not None:
+        return _expand_copy.call((self, size), {"implicit": implicit, "out": out})
+    if not is_int_list(size):
+        size = _expand_copy_default.convert(1, size)
+    if type(implicit) is not bool:
+        implicit = _expand_copy_default.convert(2, implicit)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _expand_copy_default.table[ARRAYS]
+        except KeyError:
+            return _expand_copy_default.call(self, size, implicit)
+        return kernel(self, size, implicit)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _expand_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _expand_copy_default.call(self, size, implicit)
+    return kernel(self, size, implicit)
+
+
+_expand_copy.stub = expand_copy
+
+_permute_copy = packet("aten::permute_copy")
+
+
+# permute_copy: default, out
+def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
+    if more or type(dims) in INTS:
+        dims = [dims, *more]
+    if out is not None:
+        return _permute_copy.call((self, dims), {"out": out})
+    if not is_int_list(dims):
+        dims = _permute_copy_default.convert(1, dims)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _permute_copy_default.table[ARRAYS]
+        except KeyError:
+            return _permute_copy_default.call(self, dims)
+        return kernel(self, dims)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _permute_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _permute_copy_default.call(self, dims)
+    return kernel(self, dims)
+
+
+_permute_copy.stub = permute_copy
+
+__reshape_alias_copy = packet("aten::_reshape_alias_copy")
+
+
+# _reshape_alias_copy: default, out
+def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return __reshape_alias_copy.call((self, size, stride), {"out": out})
+    if not is_int_list(size):
+        size = __reshape_alias_copy_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = __reshape_alias_copy_default.convert(2, stride)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __reshape_alias_copy_default.table[ARRAYS]
+        except KeyError:
+            return __reshape_alias_copy_default.call(self, size, stride)
+        return kernel(self, size, stride)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __reshape_alias_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __reshape_alias_copy_default.call(self, size, stride)
+    return kernel(self, size, stride)
+
+
+__reshape_alias_copy.stub = _reshape_alias_copy
+
+_select_copy = packet("aten::select_copy")
+
+
+# select_copy: int, int_out
+def select_copy(self: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _select_copy.call((self, dim, index), {"out": out})
+    if type(dim) is not int:
+        dim = _select_copy_int.convert(1, dim)
+    if type(index) is not int:
+        index = _select_copy_int.convert(2, index)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _select_copy_int.table[ARRAYS]
+        except KeyError:
+            return _select_copy_int.call(self, dim, index)
+        return kernel(self, dim, index)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _select_copy_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _select_copy_int.call(self, dim, index)
+    return kernel(self, dim, index)
+
+
+_select_copy.stub = select_copy
+
+_slice_copy = packet("aten::slice_copy")
+
+
+# slice_copy: Tensor, Tensor_out
+def slice_copy(
+    self: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _slice_copy.call((self, dim, start, end, step), {"out": out})
+    if type(dim) is not int:
+        dim = _slice_copy_Tensor.convert(1, dim)
+    if start is not None and type(start) is not int:
+        start = _slice_copy_Tensor.convert(2, start)
+    if end is not None and type(end) is not int:
+        end = _slice_copy_Tensor.convert(3, end)
+    if type(step) is not int:
+        step = _slice_copy_Tensor.convert(4, step)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _slice_copy_Tensor.table[ARRAYS]
+        except KeyError:
+            return _slice_copy_Tensor.call(self, dim, start, end, step)
+        return kernel(self, dim, start, end, step)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _slice_copy_Tensor.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _slice_copy_Tensor.call(self, dim, start, end, step)
+    return kernel(self, dim, start, end, step)
+
+
+_slice_copy.stub = slice_copy
 
 _squeeze_copy = packet("aten::squeeze_copy")
 
 
-# squeeze_copy: default, dim, dims
+# squeeze_copy: default, dim, dims, out, dim_out, dims_out
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return squeeze_copy_default(*args)
+        if count == 2 and type(args[1]) is int:
+            return squeeze_copy_dim(*args)
+        if count == 2 and type(args[1]) is list:
+            return squeeze_copy_dims(*args)
     return _squeeze_copy.call(args, kwargs)
 
 
 _squeeze_copy.stub = squeeze_copy
 
-packet("aten::t_copy").stub = t_copy
+_t_copy = packet("aten::t_copy")
 
-transpose_copy = transpose_copy_int
-packet("aten::transpose_copy").stub = transpose_copy
 
-packet("aten::unfold_copy").stub = unfold_copy
+# t_copy: default, out
+def t_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _t_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _t_copy_default.table[ARRAYS]
+        except KeyError:
+            return _t_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _t_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _t_copy_default.call(self)
+    return kernel(self)
 
-packet("aten::unsqueeze_copy").stub = unsqueeze_copy
 
-packet("aten::view_as_complex_copy").stub = view_as_complex_copy
+_t_copy.stub = t_copy
 
-packet("aten::view_as_real_copy").stub = view_as_real_copy
+_transpose_copy = packet("aten::transpose_copy")
+
+
+# transpose_copy: int, int_out
+def transpose_copy(self: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _transpose_copy.call((self, dim0, dim1), {"out": out})
+    if type(dim0) is not int:
+        dim0 = _transpose_copy_int.convert(1, dim0)
+    if type(dim1) is not int:
+        dim1 = _transpose_copy_int.convert(2, dim1)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _transpose_copy_int.table[ARRAYS]
+        except KeyError:
+            return _transpose_copy_int.call(self, dim0, dim1)
+        return kernel(self, dim0, dim1)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _transpose_copy_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _transpose_copy_int.call(self, dim0, dim1)
+    return kernel(self, dim0, dim1)
+
+
+_transpose_copy.stub = transpose_copy
+
+_unfold_copy = packet("aten::unfold_copy")
+
+
+# unfold_copy: default, out
+def unfold_copy(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _unfold_copy.call((self, dimension, size, step), {"out": out})
+    if type(dimension) is not int:
+        dimension = _unfold_copy_default.convert(1, dimension)
+    if type(size) is not int:
+        size = _unfold_copy_default.convert(2, size)
+    if type(step) is not int:
+        step = _unfold_copy_default.convert(3, step)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unfold_copy_default.table[ARRAYS]
+        except KeyError:
+            return _unfold_copy_default.call(self, dimension, size, step)
+        return kernel(self, dimension, size, step)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unfold_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unfold_copy_default.call(self, dimension, size, step)
+    return kernel(self, dimension, size, step)
+
+
+_unfold_copy.stub = unfold_copy
+
+_unsqueeze_copy = packet("aten::unsqueeze_copy")
+
+
+# unsqueeze_copy: default, out
+def unsqueeze_copy(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _unsqueeze_copy.call((self, dim), {"out": out})
+    if type(dim) is not int:
+        dim = _unsqueeze_copy_default.convert(1, dim)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _unsqueeze_copy_default.table[ARRAYS]
+        except KeyError:
+            return _unsqueeze_copy_default.call(self, dim)
+        return kernel(self, dim)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _unsqueeze_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _unsqueeze_copy_default.call(self, dim)
+    return kernel(self, dim)
+
+
+_unsqueeze_copy.stub = unsqueeze_copy
+
+_view_as_complex_copy = packet("aten::view_as_complex_copy")
+
+
+# view_as_complex_copy: default, out
+def view_as_complex_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _view_as_complex_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_complex_copy_default.table[ARRAYS]
+        except KeyError:
+            return _view_as_complex_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_complex_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_complex_copy_default.call(self)
+    return kernel(self)
+
+
+_view_as_complex_copy.stub = view_as_complex_copy
+
+_view_as_real_copy = packet("aten::view_as_real_copy")
+
+
+# view_as_real_copy: default, out
+def view_as_real_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _view_as_real_copy.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _view_as_real_copy_default.table[ARRAYS]
+        except KeyError:
+            return _view_as_real_copy_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _view_as_real_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _view_as_real_copy_default.call(self)
+    return kernel(self)
+
+
+_view_as_real_copy.stub = view_as_real_copy
 
 _view_copy = packet("aten::view_copy")
 
 
-# view_copy: default, dtype
+# view_copy: default, dtype, out, dtype_out
 def view_copy(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is list:
+            return view_copy_default(*args)
     return _view_copy.call(args, kwargs)
 
 
@@ -62871,9 +70064,9 @@ def roll(
     if out is not None:
         return _roll.call((self, shifts, dims), {"out": out})
     if not is_int_list(shifts):
-        shifts = _roll_default.convert(1, shifts)
+        shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
-        dims = _roll_default.convert(2, dims)
+        dims = [dims] if type(dims) is int else _roll_default.convert(2, dims)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63074,8 +70267,14 @@ packet("aten::tile").stub = tile
 _repeat_interleave = packet("aten::repeat_interleave")
 
 
-# repeat_interleave: Tensor, self_Tensor, self_int
+# repeat_interleave: Tensor, self_Tensor, self_int, Tensor_out
 def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return repeat_interleave_Tensor(*args)
+        if 2 <= count <= 3 and type(args[1]) is int:
+            return repeat_interleave_self_int(*args)
     return _repeat_interleave.call(args, kwargs)
 
 
@@ -63282,6 +70481,10 @@ _meshgrid = packet("aten::meshgrid")
 
 # meshgrid: default, indexing
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return meshgrid_default(*args)
     return _meshgrid.call(args, kwargs)
 
 
@@ -63353,9 +70556,99 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *,
 
 _diag_embed.stub = diag_embed
 
-packet("aten::tril_indices").stub = tril_indices
+_tril_indices = packet("aten::tril_indices")
 
-packet("aten::triu_indices").stub = triu_indices
+
+# tril_indices: default, out
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _tril_indices.call(
+            (row, col, offset),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(row) is not int:
+        row = _tril_indices_default.convert(0, row)
+    if type(col) is not int:
+        col = _tril_indices_default.convert(1, col)
+    if type(offset) is not int:
+        offset = _tril_indices_default.convert(2, offset)
+    if dtype is not None:
+        dtype = _tril_indices_default.convert(3, dtype)
+    if layout is not None:
+        layout = _tril_indices_default.convert(4, layout)
+    if device is not None:
+        device = _tril_indices_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _tril_indices_default.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tril_indices_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tril_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+    return kernel(row, col, offset, dtype, layout, device, pin_memory)
+
+
+_tril_indices.stub = tril_indices
+
+_triu_indices = packet("aten::triu_indices")
+
+
+# triu_indices: default, out
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _triu_indices.call(
+            (row, col, offset),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(row) is not int:
+        row = _triu_indices_default.convert(0, row)
+    if type(col) is not int:
+        col = _triu_indices_default.convert(1, col)
+    if type(offset) is not int:
+        offset = _triu_indices_default.convert(2, offset)
+    if dtype is not None:
+        dtype = _triu_indices_default.convert(3, dtype)
+    if layout is not None:
+        layout = _triu_indices_default.convert(4, layout)
+    if device is not None:
+        device = _triu_indices_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _triu_indices_default.convert(6, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _triu_indices_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _triu_indices_default.call(row, col, offset, dtype, layout, device, pin_memory)
+    return kernel(row, col, offset, dtype, layout, device, pin_memory)
+
+
+_triu_indices.stub = triu_indices
 
 _slice_scatter = packet("aten::slice_scatter")
 
@@ -63470,7 +70763,45 @@ def diagonal_scatter(
 
 _diagonal_scatter.stub = diagonal_scatter
 
-packet("aten::as_strided_scatter").stub = as_strided_scatter
+_as_strided_scatter = packet("aten::as_strided_scatter")
+
+
+# as_strided_scatter: default, out
+def as_strided_scatter(
+    self: Tensor,
+    src: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _as_strided_scatter.call((self, src, size, stride, storage_offset), {"out": out})
+    if not is_int_list(size):
+        size = _as_strided_scatter_default.convert(2, size)
+    if not is_int_list(stride):
+        stride = _as_strided_scatter_default.convert(3, stride)
+    if storage_offset is not None and type(storage_offset) is not int:
+        storage_offset = _as_strided_scatter_default.convert(4, storage_offset)
+    modes = active_modes()
+    if type(self) is ndarray and type(src) is ndarray and modes is None:
+        try:
+            kernel = _as_strided_scatter_default.table[ARRAYS]
+        except KeyError:
+            return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+        return kernel(self, src, size, stride, storage_offset)
+    try:
+        keys = self.keys | src.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _as_strided_scatter_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _as_strided_scatter_default.call(self, src, size, stride, storage_offset)
+    return kernel(self, src, size, stride, storage_offset)
+
+
+_as_strided_scatter.stub = as_strided_scatter
 
 _constant_pad_nd = packet("aten::constant_pad_nd")
 
@@ -63510,7 +70841,7 @@ def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor 
     if out is not None:
         return _reflection_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _reflection_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63594,7 +70925,7 @@ def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor
     if out is not None:
         return _replication_pad1d.call((self, padding), {"out": out})
     if not is_int_list(padding):
-        padding = _replication_pad1d_default.convert(1, padding)
+        padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64122,19 +71453,26 @@ _index_fill = packet("aten::index_fill")
 # index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
 def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill_int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill_int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return index_fill_int_Scalar(self, dim, index, value)
         return _index_fill.call((self, dim, index, value), {"out": out})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill_int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill_int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -64179,17 +71517,17 @@ _masked_fill = packet("aten::masked_fill")
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return masked_fill_Scalar(self, mask, value)
-        return _masked_fill.call((self, mask, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill_Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return masked_fill_Scalar(self, mask, value)
+        return _masked_fill.call((self, mask, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -64202,7 +71540,31 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
 
 _masked_fill.stub = masked_fill
 
-packet("aten::masked_select").stub = masked_select
+_masked_select = packet("aten::masked_select")
+
+
+# masked_select: default, out
+def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _masked_select.call((self, mask), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and type(mask) is ndarray and modes is None:
+        try:
+            kernel = _masked_select_default.table[ARRAYS]
+        except KeyError:
+            return _masked_select_default.call(self, mask)
+        return kernel(self, mask)
+    try:
+        keys = self.keys | mask.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _masked_select_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _masked_select_default.call(self, mask)
+    return kernel(self, mask)
+
+
+_masked_select.stub = masked_select
 
 packet("aten::nonzero").stub = nonzero
 
@@ -64326,15 +71688,95 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | N
 
 __log_softmax.stub = _log_softmax
 
-softmax = softmax_int
-packet("aten::softmax").stub = softmax
+_softmax_ = packet("aten::softmax")
 
-log_softmax = log_softmax_int
-packet("aten::log_softmax").stub = log_softmax
+
+# softmax: int, int_out
+def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _softmax_.call((self, dim, dtype), {"out": out})
+    if type(dim) is not int:
+        dim = _softmax_int.convert(1, dim)
+    if dtype is not None:
+        dtype = _softmax_int.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _softmax_int.table[ARRAYS]
+        except KeyError:
+            return _softmax_int.call(self, dim, dtype)
+        return kernel(self, dim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _softmax_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _softmax_int.call(self, dim, dtype)
+    return kernel(self, dim, dtype)
+
+
+_softmax_.stub = softmax
+
+_log_softmax_ = packet("aten::log_softmax")
+
+
+# log_softmax: int, int_out
+def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _log_softmax_.call((self, dim, dtype), {"out": out})
+    if type(dim) is not int:
+        dim = _log_softmax_int.convert(1, dim)
+    if dtype is not None:
+        dtype = _log_softmax_int.convert(2, dtype)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _log_softmax_int.table[ARRAYS]
+        except KeyError:
+            return _log_softmax_int.call(self, dim, dtype)
+        return kernel(self, dim, dtype)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _log_softmax_int.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _log_softmax_int.call(self, dim, dtype)
+    return kernel(self, dim, dtype)
+
+
+_log_softmax_.stub = log_softmax
 
 packet("aten::_safe_softmax").stub = _safe_softmax
 
-packet("aten::linear").stub = linear
+_linear = packet("aten::linear")
+
+
+# linear: default, out
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _linear.call((input, weight, bias), {"out": out})
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = _linear_default.table[ARRAYS]
+        except KeyError:
+            return _linear_default.call(input, weight, bias)
+        return kernel(input, weight, bias)
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _linear_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _linear_default.call(input, weight, bias)
+    return kernel(input, weight, bias)
+
+
+_linear.stub = linear
 
 packet("aten::bilinear").stub = bilinear
 
@@ -64600,16 +72042,162 @@ packet("aten::_native_batch_norm_legit_functional").stub = _native_batch_norm_le
 __native_batch_norm_legit = packet("aten::_native_batch_norm_legit")
 
 
-# _native_batch_norm_legit: no_stats, no_stats_out, default
+# _native_batch_norm_legit: no_stats, no_stats_out, default, out
 def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 6:
+            return _native_batch_norm_legit_no_stats(*args)
+        if count == 8:
+            return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit.call(args, kwargs)
 
 
 __native_batch_norm_legit.stub = _native_batch_norm_legit
 
-packet("aten::_native_batch_norm_legit_no_training").stub = _native_batch_norm_legit_no_training
+__native_batch_norm_legit_no_training = packet("aten::_native_batch_norm_legit_no_training")
 
-packet("aten::native_batch_norm").stub = native_batch_norm
+
+# _native_batch_norm_legit_no_training: default, out
+def _native_batch_norm_legit_no_training(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    *,
+    out0: Tensor | None = None,
+    out1: Tensor | None = None,
+    out2: Tensor | None = None,
+) -> Any:
+    if out0 is not None or out1 is not None or out2 is not None:
+        return __native_batch_norm_legit_no_training.call(
+            (input, weight, bias, running_mean, running_var, momentum, eps),
+            {"out0": out0, "out1": out1, "out2": out2},
+        )
+    if type(momentum) is not float:
+        momentum = __native_batch_norm_legit_no_training_default.convert(5, momentum)
+    if type(eps) is not float:
+        eps = __native_batch_norm_legit_no_training_default.convert(6, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and type(running_mean) is ndarray
+        and type(running_var) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = __native_batch_norm_legit_no_training_default.table[ARRAYS]
+        except KeyError:
+            return __native_batch_norm_legit_no_training_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                momentum,
+                eps,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
+    try:
+        keys = input.keys | running_mean.keys | running_var.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __native_batch_norm_legit_no_training_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __native_batch_norm_legit_no_training_default.call(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            momentum,
+            eps,
+        )
+    return kernel(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+__native_batch_norm_legit_no_training.stub = _native_batch_norm_legit_no_training
+
+_native_batch_norm = packet("aten::native_batch_norm")
+
+
+# native_batch_norm: default, out
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Tensor | None = None,
+    save_mean: Tensor | None = None,
+    save_invstd: Tensor | None = None,
+) -> Any:
+    if out is not None or save_mean is not None or save_invstd is not None:
+        return _native_batch_norm.call(
+            (input, weight, bias, running_mean, running_var, training, momentum, eps),
+            {"out": out, "save_mean": save_mean, "save_invstd": save_invstd},
+        )
+    if type(training) is not bool:
+        training = _native_batch_norm_default.convert(5, training)
+    if type(momentum) is not float:
+        momentum = _native_batch_norm_default.convert(6, momentum)
+    if type(eps) is not float:
+        eps = _native_batch_norm_default.convert(7, eps)
+    modes = active_modes()
+    if (
+        type(input) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (bias is None or type(bias) is ndarray)
+        and (running_mean is None or type(running_mean) is ndarray)
+        and (running_var is None or type(running_var) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _native_batch_norm_default.table[ARRAYS]
+        except KeyError:
+            return _native_batch_norm_default.call(
+                input,
+                weight,
+                bias,
+                running_mean,
+                running_var,
+                training,
+                momentum,
+                eps,
+            )
+        return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    try:
+        keys = input.keys
+        if weight is not None:
+            keys |= weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if running_mean is not None:
+            keys |= running_mean.keys
+        if running_var is not None:
+            keys |= running_var.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _native_batch_norm_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _native_batch_norm_default.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+_native_batch_norm.stub = native_batch_norm
 
 packet("aten::batch_norm").stub = batch_norm
 
@@ -65208,17 +72796,130 @@ def binary_cross_entropy(
 
 _binary_cross_entropy.stub = binary_cross_entropy
 
-packet("aten::binary_cross_entropy_with_logits").stub = binary_cross_entropy_with_logits
+_binary_cross_entropy_with_logits = packet("aten::binary_cross_entropy_with_logits")
+
+
+# binary_cross_entropy_with_logits: default, out
+def binary_cross_entropy_with_logits(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _binary_cross_entropy_with_logits.call((self, target, weight, pos_weight, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and (pos_weight is None or type(pos_weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _binary_cross_entropy_with_logits_default.table[ARRAYS]
+        except KeyError:
+            return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+        return kernel(self, target, weight, pos_weight, reduction)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if pos_weight is not None:
+            keys |= pos_weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _binary_cross_entropy_with_logits_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _binary_cross_entropy_with_logits_default.call(self, target, weight, pos_weight, reduction)
+    return kernel(self, target, weight, pos_weight, reduction)
+
+
+_binary_cross_entropy_with_logits.stub = binary_cross_entropy_with_logits
 
 packet("aten::kl_div").stub = kl_div
 
-packet("aten::soft_margin_loss").stub = soft_margin_loss
+_soft_margin_loss = packet("aten::soft_margin_loss")
+
+
+# soft_margin_loss: default, out
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _soft_margin_loss.call((self, target, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _soft_margin_loss_default.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and modes is None:
+        try:
+            kernel = _soft_margin_loss_default.table[ARRAYS]
+        except KeyError:
+            return _soft_margin_loss_default.call(self, target, reduction)
+        return kernel(self, target, reduction)
+    try:
+        keys = self.keys | target.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _soft_margin_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _soft_margin_loss_default.call(self, target, reduction)
+    return kernel(self, target, reduction)
+
+
+_soft_margin_loss.stub = soft_margin_loss
 
 packet("aten::hinge_embedding_loss").stub = hinge_embedding_loss
 
 packet("aten::poisson_nll_loss").stub = poisson_nll_loss
 
-packet("aten::nll_loss").stub = nll_loss
+_nll_loss = packet("aten::nll_loss")
+
+
+# nll_loss: default, out
+def nll_loss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _nll_loss.call((self, target, weight, reduction, ignore_index), {"out": out})
+    if type(reduction) is not int:
+        reduction = _nll_loss_default.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss_default.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss_default.table[ARRAYS]
+        except KeyError:
+            return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+        return kernel(self, target, weight, reduction, ignore_index)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss_default.call(self, target, weight, reduction, ignore_index)
+    return kernel(self, target, weight, reduction, ignore_index)
+
+
+_nll_loss.stub = nll_loss
 
 _nll_loss_forward = packet("aten::nll_loss_forward")
 
@@ -65269,7 +72970,50 @@ def nll_loss_forward(
 
 _nll_loss_forward.stub = nll_loss_forward
 
-packet("aten::nll_loss2d").stub = nll_loss2d
+_nll_loss2d = packet("aten::nll_loss2d")
+
+
+# nll_loss2d: default, out
+def nll_loss2d(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _nll_loss2d.call((self, target, weight, reduction, ignore_index), {"out": out})
+    if type(reduction) is not int:
+        reduction = _nll_loss2d_default.convert(3, reduction)
+    if type(ignore_index) is not int:
+        ignore_index = _nll_loss2d_default.convert(4, ignore_index)
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and type(target) is ndarray
+        and (weight is None or type(weight) is ndarray)
+        and modes is None
+    ):
+        try:
+            kernel = _nll_loss2d_default.table[ARRAYS]
+        except KeyError:
+            return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+        return kernel(self, target, weight, reduction, ignore_index)
+    try:
+        keys = self.keys | target.keys
+        if weight is not None:
+            keys |= weight.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nll_loss2d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nll_loss2d_default.call(self, target, weight, reduction, ignore_index)
+    return kernel(self, target, weight, reduction, ignore_index)
+
+
+_nll_loss2d.stub = nll_loss2d
 
 _nll_loss2d_forward = packet("aten::nll_loss2d_forward")
 
@@ -65372,7 +73116,33 @@ def multi_margin_loss(
 
 _multi_margin_loss.stub = multi_margin_loss
 
-packet("aten::multilabel_margin_loss").stub = multilabel_margin_loss
+_multilabel_margin_loss = packet("aten::multilabel_margin_loss")
+
+
+# multilabel_margin_loss: default, out
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _multilabel_margin_loss.call((self, target, reduction), {"out": out})
+    if type(reduction) is not int:
+        reduction = _multilabel_margin_loss_default.convert(2, reduction)
+    modes = active_modes()
+    if type(self) is ndarray and type(target) is ndarray and modes is None:
+        try:
+            kernel = _multilabel_margin_loss_default.table[ARRAYS]
+        except KeyError:
+            return _multilabel_margin_loss_default.call(self, target, reduction)
+        return kernel(self, target, reduction)
+    try:
+        keys = self.keys | target.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _multilabel_margin_loss_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _multilabel_margin_loss_default.call(self, target, reduction)
+    return kernel(self, target, reduction)
+
+
+_multilabel_margin_loss.stub = multilabel_margin_loss
 
 _multilabel_margin_loss_forward = packet("aten::multilabel_margin_loss_forward")
 
@@ -65445,23 +73215,23 @@ def convolution(
             {"out": out},
         )
     if not is_int_list(stride):
-        stride = _convolution_default.convert(3, stride)
+        stride = _convolution_default_.convert(3, stride)
     if not is_int_list(padding):
-        padding = _convolution_default.convert(4, padding)
+        padding = _convolution_default_.convert(4, padding)
     if not is_int_list(dilation):
-        dilation = _convolution_default.convert(5, dilation)
+        dilation = _convolution_default_.convert(5, dilation)
     if type(transposed) is not bool:
-        transposed = _convolution_default.convert(6, transposed)
+        transposed = _convolution_default_.convert(6, transposed)
     if not is_int_list(output_padding):
-        output_padding = _convolution_default.convert(7, output_padding)
+        output_padding = _convolution_default_.convert(7, output_padding)
     if type(groups) is not int:
-        groups = _convolution_default.convert(8, groups)
+        groups = _convolution_default_.convert(8, groups)
     modes = active_modes()
     if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
         try:
-            kernel = _convolution_default.table[ARRAYS]
+            kernel = _convolution_default_.table[ARRAYS]
         except KeyError:
-            return _convolution_default.call(
+            return _convolution_default_.call(
                 input,
                 weight,
                 bias,
@@ -65479,9 +73249,9 @@ def convolution(
             keys |= bias.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _convolution_default.table[keys]
+        kernel = _convolution_default_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _convolution_default.call(
+        return _convolution_default_.call(
             input,
             weight,
             bias,
@@ -65497,13 +73267,154 @@ def convolution(
 
 _convolution_.stub = convolution
 
-packet("aten::_convolution").stub = _convolution
+__convolution = packet("aten::_convolution")
+
+
+# _convolution: default, out
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return __convolution.call(
+            (
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            ),
+            {"out": out},
+        )
+    if not is_int_list(stride):
+        stride = __convolution_default.convert(3, stride)
+    if not is_int_list(padding):
+        padding = __convolution_default.convert(4, padding)
+    if not is_int_list(dilation):
+        dilation = __convolution_default.convert(5, dilation)
+    if type(transposed) is not bool:
+        transposed = __convolution_default.convert(6, transposed)
+    if not is_int_list(output_padding):
+        output_padding = __convolution_default.convert(7, output_padding)
+    if type(groups) is not int:
+        groups = __convolution_default.convert(8, groups)
+    if type(benchmark) is not bool:
+        benchmark = __convolution_default.convert(9, benchmark)
+    if type(deterministic) is not bool:
+        deterministic = __convolution_default.convert(10, deterministic)
+    if type(cudnn_enabled) is not bool:
+        cudnn_enabled = __convolution_default.convert(11, cudnn_enabled)
+    if type(allow_tf32) is not bool:
+        allow_tf32 = __convolution_default.convert(12, allow_tf32)
+    modes = active_modes()
+    if type(input) is ndarray and type(weight) is ndarray and (bias is None or type(bias) is ndarray) and modes is None:
+        try:
+            kernel = __convolution_default.table[ARRAYS]
+        except KeyError:
+            return __convolution_default.call(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            )
+        return kernel(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    try:
+        keys = input.keys | weight.keys
+        if bias is not None:
+            keys |= bias.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __convolution_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __convolution_default.call(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+            benchmark,
+            deterministic,
+            cudnn_enabled,
+            allow_tf32,
+        )
+    return kernel(
+        input,
+        weight,
+        bias,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        benchmark,
+        deterministic,
+        cudnn_enabled,
+        allow_tf32,
+    )
+
+
+__convolution.stub = _convolution
 
 _conv1d = packet("aten::conv1d")
 
 
 # conv1d: default, padding
 def conv1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv1d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv1d_default(*args)
     return _conv1d.call(args, kwargs)
 
 
@@ -65514,6 +73425,12 @@ _conv2d = packet("aten::conv2d")
 
 # conv2d: default, padding
 def conv2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv2d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv2d_default(*args)
     return _conv2d.call(args, kwargs)
 
 
@@ -65524,6 +73441,12 @@ _conv3d = packet("aten::conv3d")
 
 # conv3d: default, padding
 def conv3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 4 and (type(args[3]) is int or type(args[3]) is list):
+            return conv3d_default(*args)
+        if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
+            return conv3d_default(*args)
     return _conv3d.call(args, kwargs)
 
 
@@ -65555,11 +73478,11 @@ def im2col(
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
-        dilation = _im2col_default.convert(2, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _im2col_default.convert(2, dilation)
     if not is_int_list(padding):
-        padding = _im2col_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _im2col_default.convert(3, padding)
     if not is_int_list(stride):
-        stride = _im2col_default.convert(4, stride)
+        stride = [stride, stride] if type(stride) is int else _im2col_default.convert(4, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65600,11 +73523,11 @@ def col2im(
     if not is_int_list(kernel_size):
         kernel_size = _col2im_default.convert(2, kernel_size)
     if not is_int_list(dilation):
-        dilation = _col2im_default.convert(3, dilation)
+        dilation = [dilation, dilation] if type(dilation) is int else _col2im_default.convert(3, dilation)
     if not is_int_list(padding):
-        padding = _col2im_default.convert(4, padding)
+        padding = [padding, padding] if type(padding) is int else _col2im_default.convert(4, padding)
     if not is_int_list(stride):
-        stride = _col2im_default.convert(5, stride)
+        stride = [stride, stride] if type(stride) is int else _col2im_default.convert(5, stride)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -65647,9 +73570,9 @@ def max_pool2d_with_indices(
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _max_pool2d_with_indices_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _max_pool2d_with_indices_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _max_pool2d_with_indices_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _max_pool2d_with_indices_default.convert(3, padding)
     if not is_int_list(dilation):
         dilation = _max_pool2d_with_indices_default.convert(4, dilation)
     if type(ceil_mode) is not bool:
@@ -65753,9 +73676,9 @@ def avg_pool2d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool2d_default.convert(2, stride)
+        stride = [stride, stride] if type(stride) is int else _avg_pool2d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool2d_default.convert(3, padding)
+        padding = [padding, padding] if type(padding) is int else _avg_pool2d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -65820,9 +73743,9 @@ def avg_pool3d(
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
     if not is_int_list(stride):
-        stride = _avg_pool3d_default.convert(2, stride)
+        stride = [stride, stride, stride] if type(stride) is int else _avg_pool3d_default.convert(2, stride)
     if not is_int_list(padding):
-        padding = _avg_pool3d_default.convert(3, padding)
+        padding = [padding, padding, padding] if type(padding) is int else _avg_pool3d_default.convert(3, padding)
     if type(ceil_mode) is not bool:
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
@@ -65864,7 +73787,50 @@ def avg_pool3d(
 
 _avg_pool3d.stub = avg_pool3d
 
-packet("aten::avg_pool1d").stub = avg_pool1d
+_avg_pool1d = packet("aten::avg_pool1d")
+
+
+# avg_pool1d: default, out
+def avg_pool1d(
+    self: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _avg_pool1d.call((self, kernel_size, stride, padding, ceil_mode, count_include_pad), {"out": out})
+    if not is_int_list(kernel_size):
+        kernel_size = [kernel_size] if type(kernel_size) is int else _avg_pool1d_default.convert(1, kernel_size)
+    if not is_int_list(stride):
+        stride = [stride] if type(stride) is int else _avg_pool1d_default.convert(2, stride)
+    if not is_int_list(padding):
+        padding = [padding] if type(padding) is int else _avg_pool1d_default.convert(3, padding)
+    if type(ceil_mode) is not bool:
+        ceil_mode = _avg_pool1d_default.convert(4, ceil_mode)
+    if type(count_include_pad) is not bool:
+        count_include_pad = _avg_pool1d_default.convert(5, count_include_pad)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _avg_pool1d_default.table[ARRAYS]
+        except KeyError:
+            return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _avg_pool1d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _avg_pool1d_default.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+    return kernel(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+_avg_pool1d.stub = avg_pool1d
 
 __adaptive_avg_pool2d = packet("aten::_adaptive_avg_pool2d")
 
@@ -65922,11 +73888,89 @@ def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out:
 
 __adaptive_avg_pool3d.stub = _adaptive_avg_pool3d
 
-packet("aten::adaptive_avg_pool1d").stub = adaptive_avg_pool1d
+_adaptive_avg_pool1d = packet("aten::adaptive_avg_pool1d")
 
-packet("aten::adaptive_avg_pool2d").stub = adaptive_avg_pool2d
 
-packet("aten::adaptive_avg_pool3d").stub = adaptive_avg_pool3d
+# adaptive_avg_pool1d: default, out
+def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool1d.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool1d_default.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool1d_default.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool1d_default.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool1d_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool1d_default.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool1d.stub = adaptive_avg_pool1d
+
+_adaptive_avg_pool2d_ = packet("aten::adaptive_avg_pool2d")
+
+
+# adaptive_avg_pool2d: default, out
+def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool2d_.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool2d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool2d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool2d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool2d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool2d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool2d_.stub = adaptive_avg_pool2d
+
+_adaptive_avg_pool3d_ = packet("aten::adaptive_avg_pool3d")
+
+
+# adaptive_avg_pool3d: default, out
+def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _adaptive_avg_pool3d_.call((self, output_size), {"out": out})
+    if not is_int_list(output_size):
+        output_size = _adaptive_avg_pool3d_default_.convert(1, output_size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _adaptive_avg_pool3d_default_.table[ARRAYS]
+        except KeyError:
+            return _adaptive_avg_pool3d_default_.call(self, output_size)
+        return kernel(self, output_size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _adaptive_avg_pool3d_default_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _adaptive_avg_pool3d_default_.call(self, output_size)
+    return kernel(self, output_size)
+
+
+_adaptive_avg_pool3d_.stub = adaptive_avg_pool3d
 
 _adaptive_max_pool2d = packet("aten::adaptive_max_pool2d")
 
@@ -66003,6 +74047,12 @@ _upsample_nearest1d = packet("aten::upsample_nearest1d")
 
 # upsample_nearest1d: default, vec, out
 def upsample_nearest1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest1d_default(*args)
     return _upsample_nearest1d.call(args, kwargs)
 
 
@@ -66011,8 +74061,16 @@ _upsample_nearest1d.stub = upsample_nearest1d
 _upsample_nearest2d = packet("aten::upsample_nearest2d")
 
 
-# upsample_nearest2d: default, vec, out
+# upsample_nearest2d: default, vec, vec_out, out
 def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest2d_default(*args)
+        if count == 4:
+            return upsample_nearest2d_default(*args)
     return _upsample_nearest2d.call(args, kwargs)
 
 
@@ -66023,6 +74081,14 @@ _upsample_nearest3d = packet("aten::upsample_nearest3d")
 
 # upsample_nearest3d: default, vec, out
 def upsample_nearest3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return upsample_nearest3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return upsample_nearest3d_default(*args)
+        if 4 <= count <= 5:
+            return upsample_nearest3d_default(*args)
     return _upsample_nearest3d.call(args, kwargs)
 
 
@@ -66033,6 +74099,12 @@ __upsample_nearest_exact1d = packet("aten::_upsample_nearest_exact1d")
 
 # _upsample_nearest_exact1d: default, vec, out
 def _upsample_nearest_exact1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact1d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d.call(args, kwargs)
 
 
@@ -66043,6 +74115,14 @@ __upsample_nearest_exact2d = packet("aten::_upsample_nearest_exact2d")
 
 # _upsample_nearest_exact2d: default, vec, out
 def _upsample_nearest_exact2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact2d_default(*args)
+        if count == 4:
+            return _upsample_nearest_exact2d_default(*args)
     return __upsample_nearest_exact2d.call(args, kwargs)
 
 
@@ -66053,6 +74133,14 @@ __upsample_nearest_exact3d = packet("aten::_upsample_nearest_exact3d")
 
 # _upsample_nearest_exact3d: default, vec, out
 def _upsample_nearest_exact3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return _upsample_nearest_exact3d_default(*args)
+        if count == 3 and type(args[1]) is int:
+            return _upsample_nearest_exact3d_default(*args)
+        if 4 <= count <= 5:
+            return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d.call(args, kwargs)
 
 
@@ -66063,6 +74151,12 @@ _upsample_linear1d = packet("aten::upsample_linear1d")
 
 # upsample_linear1d: default, vec, out
 def upsample_linear1d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_linear1d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_linear1d_default(*args)
     return _upsample_linear1d.call(args, kwargs)
 
 
@@ -66071,8 +74165,16 @@ _upsample_linear1d.stub = upsample_linear1d
 _upsample_bilinear2d = packet("aten::upsample_bilinear2d")
 
 
-# upsample_bilinear2d: default, vec, out
+# upsample_bilinear2d: default, vec, vec_out, out
 def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bilinear2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bilinear2d_default(*args)
+        if count == 5:
+            return upsample_bilinear2d_default(*args)
     return _upsample_bilinear2d.call(args, kwargs)
 
 
@@ -66083,6 +74185,14 @@ _upsample_trilinear3d = packet("aten::upsample_trilinear3d")
 
 # upsample_trilinear3d: default, vec, out
 def upsample_trilinear3d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_trilinear3d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_trilinear3d_default(*args)
+        if 5 <= count <= 6:
+            return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d.call(args, kwargs)
 
 
@@ -66093,6 +74203,14 @@ _upsample_bicubic2d = packet("aten::upsample_bicubic2d")
 
 # upsample_bicubic2d: default, vec, out
 def upsample_bicubic2d(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return upsample_bicubic2d_default(*args)
+        if count == 4 and type(args[1]) is int:
+            return upsample_bicubic2d_default(*args)
+        if count == 5:
+            return upsample_bicubic2d_default(*args)
     return _upsample_bicubic2d.call(args, kwargs)
 
 
@@ -66151,7 +74269,49 @@ def empty(
 
 _empty.stub = empty
 
-packet("aten::empty_strided").stub = empty_strided
+_empty_strided = packet("aten::empty_strided")
+
+
+# empty_strided: default, out
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _empty_strided.call(
+            (size, stride),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _empty_strided_default.convert(0, size)
+    if not is_int_list(stride):
+        stride = _empty_strided_default.convert(1, stride)
+    if dtype is not None:
+        dtype = _empty_strided_default.convert(2, dtype)
+    if layout is not None:
+        layout = _empty_strided_default.convert(3, layout)
+    if device is not None:
+        device = _empty_strided_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_strided_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = BACKEND_SELECT
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_strided_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_strided_default.call(size, stride, dtype, layout, device, pin_memory)
+    return kernel(size, stride, dtype, layout, device, pin_memory)
+
+
+_empty_strided.stub = empty_strided
 
 _zeros = packet("aten::zeros")
 
@@ -66283,13 +74443,58 @@ def full(
 
 _full.stub = full
 
-packet("aten::scalar_tensor").stub = scalar_tensor
+_scalar_tensor = packet("aten::scalar_tensor")
+
+
+# scalar_tensor: default, out
+def scalar_tensor(
+    s: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _scalar_tensor.call(
+            (s,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(s) is not int and type(s) is not float:
+        s = _scalar_tensor_default.convert(0, s)
+    if dtype is not None:
+        dtype = _scalar_tensor_default.convert(1, dtype)
+    if layout is not None:
+        layout = _scalar_tensor_default.convert(2, layout)
+    if device is not None:
+        device = _scalar_tensor_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _scalar_tensor_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _scalar_tensor_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _scalar_tensor_default.call(s, dtype, layout, device, pin_memory)
+    return kernel(s, dtype, layout, device, pin_memory)
+
+
+_scalar_tensor.stub = scalar_tensor
 
 _arange = packet("aten::arange")
 
 
 # arange: default, start, start_step, out, start_out
 def arange(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return arange_default(*args)
+        if count == 3:
+            return arange_start_step(*args)
     return _arange.call(args, kwargs)
 
 
@@ -66298,7 +74503,8 @@ _arange.stub = arange
 _linspace = packet("aten::linspace")
 
 
-# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+# linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
+#     Scalar_Tensor_out
 def linspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -66313,9 +74519,9 @@ def linspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
@@ -66380,6 +74586,12 @@ _eye = packet("aten::eye")
 
 # eye: default, m, out, m_out
 def eye(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return eye_default(*args)
+        if count == 2:
+            return eye_m(*args)
     return _eye.call(args, kwargs)
 
 
@@ -66388,7 +74600,8 @@ _eye.stub = eye
 _logspace = packet("aten::logspace")
 
 
-# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out
+# logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
+#     Scalar_Tensor_out
 def logspace(
     start: Tensor | Scalar,
     end: Tensor | Scalar,
@@ -66404,9 +74617,9 @@ def logspace(
     kind1 = type(start)
     kind2 = type(end)
     if (
-        out is not None
-        or (kind1 is not Tensor and kind1 is not ndarray)
+        (kind1 is not Tensor and kind1 is not ndarray)
         or (kind2 is not Tensor and kind2 is not ndarray)
+        or out is not None
     ):
         if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
@@ -66479,7 +74692,49 @@ def logspace(
 
 _logspace.stub = logspace
 
-packet("aten::empty_permuted").stub = empty_permuted
+_empty_permuted = packet("aten::empty_permuted")
+
+
+# empty_permuted: default, out
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _empty_permuted.call(
+            (size, physical_layout),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _empty_permuted_default.convert(0, size)
+    if not is_int_list(physical_layout):
+        physical_layout = _empty_permuted_default.convert(1, physical_layout)
+    if dtype is not None:
+        dtype = _empty_permuted_default.convert(2, dtype)
+    if layout is not None:
+        layout = _empty_permuted_default.convert(3, layout)
+    if device is not None:
+        device = _empty_permuted_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _empty_permuted_default.convert(5, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _empty_permuted_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _empty_permuted_default.call(size, physical_layout, dtype, layout, device, pin_memory)
+    return kernel(size, physical_layout, dtype, layout, device, pin_memory)
+
+
+_empty_permuted.stub = empty_permuted
 
 packet("aten::vander").stub = vander
 
@@ -66709,8 +74964,12 @@ _full_like.stub = full_like
 _rand_like = packet("aten::rand_like")
 
 
-# rand_like: default, generator, out
+# rand_like: default, generator, out, generator_out
 def rand_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_like_default(*args)
     return _rand_like.call(args, kwargs)
 
 
@@ -66719,8 +74978,12 @@ _rand_like.stub = rand_like
 _randn_like = packet("aten::randn_like")
 
 
-# randn_like: default, generator, out
+# randn_like: default, generator, out, generator_out
 def randn_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_like_default(*args)
     return _randn_like.call(args, kwargs)
 
 
@@ -66729,28 +74992,283 @@ _randn_like.stub = randn_like
 _randint_like = packet("aten::randint_like")
 
 
-# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype
+# randint_like: default, Tensor, low_dtype, generator, Tensor_generator, low_generator_dtype, out, Tensor_out,
+#     low_dtype_out, generator_out, Tensor_generator_out, low_generator_dtype_out
 def randint_like(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2 and type(args[1]) is int:
+            return randint_like_default(*args)
+        if count == 3:
+            return randint_like_low_dtype(*args)
     return _randint_like.call(args, kwargs)
 
 
 _randint_like.stub = randint_like
 
-packet("aten::new_empty").stub = new_empty
+_new_empty = packet("aten::new_empty")
 
-packet("aten::new_empty_strided").stub = new_empty_strided
 
-packet("aten::new_zeros").stub = new_zeros
+# new_empty: default, out
+def new_empty(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if out is not None:
+        return _new_empty.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_empty_default.convert(1, size)
+    if dtype is not None:
+        dtype = _new_empty_default.convert(2, dtype)
+    if layout is not None:
+        layout = _new_empty_default.convert(3, layout)
+    if device is not None:
+        device = _new_empty_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_empty_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_default.table[ARRAYS]
+        except KeyError:
+            return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
 
-packet("aten::new_ones").stub = new_ones
 
-packet("aten::new_full").stub = new_full
+_new_empty.stub = new_empty
+
+_new_empty_strided = packet("aten::new_empty_strided")
+
+
+# new_empty_strided: default, out
+def new_empty_strided(
+    self: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _new_empty_strided.call(
+            (self, size, stride),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_empty_strided_default.convert(1, size)
+    if not is_int_list(stride):
+        stride = _new_empty_strided_default.convert(2, stride)
+    if dtype is not None:
+        dtype = _new_empty_strided_default.convert(3, dtype)
+    if layout is not None:
+        layout = _new_empty_strided_default.convert(4, layout)
+    if device is not None:
+        device = _new_empty_strided_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_empty_strided_default.convert(6, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_empty_strided_default.table[ARRAYS]
+        except KeyError:
+            return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+        return kernel(self, size, stride, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_empty_strided_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_empty_strided_default.call(self, size, stride, dtype, layout, device, pin_memory)
+    return kernel(self, size, stride, dtype, layout, device, pin_memory)
+
+
+_new_empty_strided.stub = new_empty_strided
+
+_new_zeros = packet("aten::new_zeros")
+
+
+# new_zeros: default, out
+def new_zeros(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if out is not None:
+        return _new_zeros.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_zeros_default.convert(1, size)
+    if dtype is not None:
+        dtype = _new_zeros_default.convert(2, dtype)
+    if layout is not None:
+        layout = _new_zeros_default.convert(3, layout)
+    if device is not None:
+        device = _new_zeros_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_zeros_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_zeros_default.table[ARRAYS]
+        except KeyError:
+            return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_zeros_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_zeros_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
+
+
+_new_zeros.stub = new_zeros
+
+_new_ones = packet("aten::new_ones")
+
+
+# new_ones: default, out
+def new_ones(
+    self: Tensor,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if out is not None:
+        return _new_ones.call(
+            (self, size),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_ones_default.convert(1, size)
+    if dtype is not None:
+        dtype = _new_ones_default.convert(2, dtype)
+    if layout is not None:
+        layout = _new_ones_default.convert(3, layout)
+    if device is not None:
+        device = _new_ones_default.convert(4, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_ones_default.convert(5, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_ones_default.table[ARRAYS]
+        except KeyError:
+            return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+        return kernel(self, size, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_ones_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_ones_default.call(self, size, dtype, layout, device, pin_memory)
+    return kernel(self, size, dtype, layout, device, pin_memory)
+
+
+_new_ones.stub = new_ones
+
+_new_full = packet("aten::new_full")
+
+
+# new_full: default, out
+def new_full(
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _new_full.call(
+            (self, size, fill_value),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if not is_int_list(size):
+        size = _new_full_default.convert(1, size)
+    if type(fill_value) is not int and type(fill_value) is not float:
+        fill_value = _new_full_default.convert(2, fill_value)
+    if dtype is not None:
+        dtype = _new_full_default.convert(3, dtype)
+    if layout is not None:
+        layout = _new_full_default.convert(4, layout)
+    if device is not None:
+        device = _new_full_default.convert(5, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _new_full_default.convert(6, pin_memory)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _new_full_default.table[ARRAYS]
+        except KeyError:
+            return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+        return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _new_full_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _new_full_default.call(self, size, fill_value, dtype, layout, device, pin_memory)
+    return kernel(self, size, fill_value, dtype, layout, device, pin_memory)
+
+
+_new_full.stub = new_full
 
 _hann_window = packet("aten::hann_window")
 
 
-# hann_window: default, periodic
+# hann_window: default, periodic, out, periodic_out
 def hann_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hann_window_default(*args)
+        if count == 2:
+            return hann_window_periodic(*args)
     return _hann_window.call(args, kwargs)
 
 
@@ -66759,8 +75277,19 @@ _hann_window.stub = hann_window
 _hamming_window = packet("aten::hamming_window")
 
 
-# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta
+# hamming_window: default, periodic, periodic_alpha, periodic_alpha_beta, periodic_alpha_beta_out, out,
+#     periodic_out, periodic_alpha_out
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return hamming_window_default(*args)
+        if count == 2:
+            return hamming_window_periodic(*args)
+        if count == 3:
+            return hamming_window_periodic_alpha(*args)
+        if count == 4:
+            return hamming_window_periodic_alpha_beta(*args)
     return _hamming_window.call(args, kwargs)
 
 
@@ -66769,8 +75298,14 @@ _hamming_window.stub = hamming_window
 _bartlett_window = packet("aten::bartlett_window")
 
 
-# bartlett_window: default, periodic
+# bartlett_window: default, periodic, periodic_out, out
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bartlett_window_default(*args)
+        if count == 2:
+            return bartlett_window_periodic(*args)
     return _bartlett_window.call(args, kwargs)
 
 
@@ -66779,8 +75314,14 @@ _bartlett_window.stub = bartlett_window
 _blackman_window = packet("aten::blackman_window")
 
 
-# blackman_window: default, periodic
+# blackman_window: default, periodic, periodic_out, out
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return blackman_window_default(*args)
+        if count == 2:
+            return blackman_window_periodic(*args)
     return _blackman_window.call(args, kwargs)
 
 
@@ -66789,8 +75330,16 @@ _blackman_window.stub = blackman_window
 _kaiser_window = packet("aten::kaiser_window")
 
 
-# kaiser_window: default, periodic, beta
+# kaiser_window: default, periodic, beta, beta_out, out, periodic_out
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return kaiser_window_default(*args)
+        if count == 2:
+            return kaiser_window_periodic(*args)
+        if count == 3:
+            return kaiser_window_beta(*args)
     return _kaiser_window.call(args, kwargs)
 
 
@@ -66830,17 +75379,17 @@ _fill = packet("aten::fill")
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
 def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
     kind = type(value)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
-        if out is None and (kind is float or kind is int):
-            return fill_Scalar(self, value)
-        return _fill.call((self, value), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
             return _fill_Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor or out is not None:
+        if out is None and (kind is float or kind is int):
+            return fill_Scalar(self, value)
+        return _fill.call((self, value), {"out": out})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:
@@ -66915,13 +75464,76 @@ packet("aten::contiguous").stub = contiguous
 
 packet("aten::resize_").stub = resize_
 
-packet("aten::_to_copy").stub = _to_copy
+__to_copy = packet("aten::_to_copy")
+
+
+# _to_copy: default, out
+def _to_copy(
+    self: Tensor,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return __to_copy.call(
+            (self,),
+            {
+                "dtype": dtype,
+                "layout": layout,
+                "device": device,
+                "pin_memory": pin_memory,
+                "non_blocking": non_blocking,
+                "memory_format": memory_format,
+                "out": out,
+            },
+        )
+    if dtype is not None:
+        dtype = __to_copy_default.convert(1, dtype)
+    if layout is not None:
+        layout = __to_copy_default.convert(2, layout)
+    if device is not None:
+        device = __to_copy_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = __to_copy_default.convert(4, pin_memory)
+    if type(non_blocking) is not bool:
+        non_blocking = __to_copy_default.convert(5, non_blocking)
+    if memory_format is not None:
+        memory_format = __to_copy_default.convert(6, memory_format)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __to_copy_default.table[ARRAYS]
+        except KeyError:
+            return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __to_copy_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __to_copy_default.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return kernel(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+
+
+__to_copy.stub = _to_copy
 
 _to = packet("aten::to")
 
 
 # to: dtype_layout, device, dtype, other
 def to(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return to_dtype_layout(*args)
+        if count == 6:
+            return to_device(*args)
     return _to.call(args, kwargs)
 
 
@@ -66940,6 +75552,10 @@ _rand = packet("aten::rand")
 def rand(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return rand_default(*args)
     return _rand.call(args, kwargs)
 
 
@@ -66952,6 +75568,10 @@ _randn = packet("aten::randn")
 def randn(*args: Any, **kwargs: Any) -> Any:
     if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randn_default(*args)
     return _randn.call(args, kwargs)
 
 
@@ -66962,6 +75582,12 @@ _randint = packet("aten::randint")
 
 # randint: default, generator, low, low_generator, out, generator_out, low_out, low_generator_out
 def randint(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            return randint_default(*args)
+        if count == 3:
+            return randint_low(*args)
     return _randint.call(args, kwargs)
 
 
@@ -66972,6 +75598,10 @@ _randperm = packet("aten::randperm")
 
 # randperm: default, generator, out, generator_out
 def randperm(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
     return _randperm.call(args, kwargs)
 
 
@@ -66997,6 +75627,12 @@ _normal = packet("aten::normal")
 # normal: out, Tensor_float, Tensor_float_out, float_Tensor, float_Tensor_out, Tensor_Tensor, Tensor_Tensor_out,
 #     float_float, float_float_out
 def normal(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return normal_Tensor_float(*args)
+        if count == 3:
+            return normal_float_float(*args)
     return _normal.call(args, kwargs)
 
 
@@ -67161,6 +75797,10 @@ _bernoulli = packet("aten::bernoulli")
 
 # bernoulli: default, p, float_out, Tensor, out, Tensor_out
 def bernoulli(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli_default(*args)
     return _bernoulli.call(args, kwargs)
 
 
@@ -67171,6 +75811,10 @@ _bernoulli_ = packet("aten::bernoulli_")
 
 # bernoulli_: float, Tensor
 def bernoulli_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli__float(*args)
     return _bernoulli_.call(args, kwargs)
 
 
@@ -67277,19 +75921,24 @@ _add_ = packet("aten::add_")
 # add_: Tensor, Scalar
 def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add__Tensor.table[ARRAYS]
+        except KeyError:
+            return _add__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add__Tensor.table[ARRAYS]
-        except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67308,19 +75957,24 @@ _sub_ = packet("aten::sub_")
 # sub_: Tensor, Scalar
 def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _sub__Tensor.table[ARRAYS]
+        except KeyError:
+            return _sub__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return sub__Scalar(self, other, alpha)
         return _sub_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _sub__Tensor.table[ARRAYS]
-        except KeyError:
-            return _sub__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67339,17 +75993,17 @@ _mul_ = packet("aten::mul_")
 # mul_: Tensor, Scalar
 def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return mul__Scalar(self, other)
-        return _mul_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul__Tensor.table[ARRAYS]
         except KeyError:
             return _mul__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return mul__Scalar(self, other)
+        return _mul_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67368,17 +76022,17 @@ _remainder_ = packet("aten::remainder_")
 # remainder_: Tensor, Scalar
 def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return remainder__Scalar(self, other)
-        return _remainder_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _remainder__Tensor.table[ARRAYS]
         except KeyError:
             return _remainder__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return remainder__Scalar(self, other)
+        return _remainder_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67409,17 +76063,17 @@ _fmod_ = packet("aten::fmod_")
 # fmod_: Tensor, Scalar
 def fmod_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fmod__Scalar(self, other)
-        return _fmod_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod__Tensor.table[ARRAYS]
         except KeyError:
             return _fmod__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fmod__Scalar(self, other)
+        return _fmod_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67440,17 +76094,17 @@ _copysign_ = packet("aten::copysign_")
 # copysign_: Tensor, Scalar
 def copysign_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return copysign__Scalar(self, other)
-        return _copysign_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign__Tensor.table[ARRAYS]
         except KeyError:
             return _copysign__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return copysign__Scalar(self, other)
+        return _copysign_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67477,17 +76131,17 @@ _clamp_min_ = packet("aten::clamp_min_")
 # clamp_min_: default, Tensor
 def clamp_min_(self: Tensor, min: Tensor | Scalar) -> Tensor:
     kind = type(min)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_min__default(self, min)
-        return _clamp_min_.call((self, min), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(min) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_min__Tensor.call(self, min)
         return kernel(self, min)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_min__default(self, min)
+        return _clamp_min_.call((self, min), {})
+    modes = active_modes()
     try:
         keys = self.keys | min.keys
         if modes is not None:
@@ -67506,17 +76160,17 @@ _clamp_max_ = packet("aten::clamp_max_")
 # clamp_max_: default, Tensor
 def clamp_max_(self: Tensor, max: Tensor | Scalar) -> Tensor:
     kind = type(max)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return clamp_max__default(self, max)
-        return _clamp_max_.call((self, max), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(max) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max__Tensor.table[ARRAYS]
         except KeyError:
             return _clamp_max__Tensor.call(self, max)
         return kernel(self, max)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return clamp_max__default(self, max)
+        return _clamp_max_.call((self, max), {})
+    modes = active_modes()
     try:
         keys = self.keys | max.keys
         if modes is not None:
@@ -67535,17 +76189,17 @@ _lerp_ = packet("aten::lerp_")
 # lerp_: Scalar, Tensor
 def lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     kind = type(weight)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lerp__Scalar(self, end, weight)
-        return _lerp_.call((self, end, weight), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(end) is ndarray and type(weight) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp__Tensor.table[ARRAYS]
         except KeyError:
             return _lerp__Tensor.call(self, end, weight)
         return kernel(self, end, weight)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lerp__Scalar(self, end, weight)
+        return _lerp_.call((self, end, weight), {})
+    modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
         if modes is not None:
@@ -67605,6 +76259,10 @@ _round_ = packet("aten::round_")
 
 # round_: default, decimals
 def round_(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
     return _round_.call(args, kwargs)
 
 
@@ -67656,17 +76314,17 @@ _bitwise_and_ = packet("aten::bitwise_and_")
 # bitwise_and_: Tensor, Scalar
 def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_and__Scalar(self, other)
-        return _bitwise_and_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_and__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_and__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_and__Scalar(self, other)
+        return _bitwise_and_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67685,17 +76343,17 @@ _bitwise_or_ = packet("aten::bitwise_or_")
 # bitwise_or_: Tensor, Scalar
 def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_or__Scalar(self, other)
-        return _bitwise_or_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_or__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_or__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_or__Scalar(self, other)
+        return _bitwise_or_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67714,17 +76372,17 @@ _bitwise_xor_ = packet("aten::bitwise_xor_")
 # bitwise_xor_: Tensor, Scalar
 def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_xor__Scalar(self, other)
-        return _bitwise_xor_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_xor__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_xor__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_xor__Scalar(self, other)
+        return _bitwise_xor_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67743,17 +76401,17 @@ _bitwise_left_shift_ = packet("aten::bitwise_left_shift_")
 # bitwise_left_shift_: Tensor, Tensor_Scalar
 def bitwise_left_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_left_shift__Tensor_Scalar(self, other)
-        return _bitwise_left_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_left_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_left_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_left_shift__Tensor_Scalar(self, other)
+        return _bitwise_left_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67772,17 +76430,17 @@ _bitwise_right_shift_ = packet("aten::bitwise_right_shift_")
 # bitwise_right_shift_: Tensor, Tensor_Scalar
 def bitwise_right_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return bitwise_right_shift__Tensor_Scalar(self, other)
-        return _bitwise_right_shift_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_right_shift__Tensor.table[ARRAYS]
         except KeyError:
             return _bitwise_right_shift__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return bitwise_right_shift__Tensor_Scalar(self, other)
+        return _bitwise_right_shift_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67801,17 +76459,17 @@ ___ilshift__ = packet("aten::__ilshift__")
 # __ilshift__: Tensor, Scalar
 def __ilshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __ilshift___Scalar(self, other)
-        return ___ilshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___ilshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___ilshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __ilshift___Scalar(self, other)
+        return ___ilshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67830,17 +76488,17 @@ ___irshift__ = packet("aten::__irshift__")
 # __irshift__: Tensor, Scalar
 def __irshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return __irshift___Scalar(self, other)
-        return ___irshift__.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___irshift___Tensor.table[ARRAYS]
         except KeyError:
             return ___irshift___Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return __irshift___Scalar(self, other)
+        return ___irshift__.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67865,17 +76523,17 @@ _eq_ = packet("aten::eq_")
 # eq_: Tensor, Scalar
 def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return eq__Scalar(self, other)
-        return _eq_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq__Tensor.table[ARRAYS]
         except KeyError:
             return _eq__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return eq__Scalar(self, other)
+        return _eq_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67894,17 +76552,17 @@ _ne_ = packet("aten::ne_")
 # ne_: Tensor, Scalar
 def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ne__Scalar(self, other)
-        return _ne_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne__Tensor.table[ARRAYS]
         except KeyError:
             return _ne__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ne__Scalar(self, other)
+        return _ne_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67923,17 +76581,17 @@ _lt_ = packet("aten::lt_")
 # lt_: Tensor, Scalar
 def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return lt__Scalar(self, other)
-        return _lt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt__Tensor.table[ARRAYS]
         except KeyError:
             return _lt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return lt__Scalar(self, other)
+        return _lt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67952,17 +76610,17 @@ _le_ = packet("aten::le_")
 # le_: Tensor, Scalar
 def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return le__Scalar(self, other)
-        return _le_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le__Tensor.table[ARRAYS]
         except KeyError:
             return _le__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return le__Scalar(self, other)
+        return _le_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -67981,17 +76639,17 @@ _gt_ = packet("aten::gt_")
 # gt_: Tensor, Scalar
 def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return gt__Scalar(self, other)
-        return _gt_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt__Tensor.table[ARRAYS]
         except KeyError:
             return _gt__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return gt__Scalar(self, other)
+        return _gt_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68010,17 +76668,17 @@ _ge_ = packet("aten::ge_")
 # ge_: Tensor, Scalar
 def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return ge__Scalar(self, other)
-        return _ge_.call((self, other), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge__Tensor.table[ARRAYS]
         except KeyError:
             return _ge__Tensor.call(self, other)
         return kernel(self, other)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return ge__Scalar(self, other)
+        return _ge_.call((self, other), {})
+    modes = active_modes()
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -68094,19 +76752,25 @@ _index_fill_ = packet("aten::index_fill_")
 # index_fill_: int_Scalar, int_Tensor
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and type(dim) is int
+        and type(index) is ndarray
+        and active_modes() is None
+    ):
+        try:
+            kernel = _index_fill__int_Tensor.table[ARRAYS]
+        except KeyError:
+            return _index_fill__int_Tensor.call(self, dim, index, value)
+        return kernel(self, dim, index, value)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return index_fill__int_Scalar(self, dim, index, value)
         return _index_fill_.call((self, dim, index, value), {})
     if type(dim) is not int:
         dim = _index_fill__int_Tensor.convert(1, dim)
     modes = active_modes()
-    if type(self) is ndarray and type(index) is ndarray and type(value) is ndarray and modes is None:
-        try:
-            kernel = _index_fill__int_Tensor.table[ARRAYS]
-        except KeyError:
-            return _index_fill__int_Tensor.call(self, dim, index, value)
-        return kernel(self, dim, index, value)
     try:
         keys = self.keys | index.keys | value.keys
         if modes is not None:
@@ -68127,17 +76791,17 @@ _masked_fill_ = packet("aten::masked_fill_")
 # masked_fill_: Scalar, Tensor
 def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return masked_fill__Scalar(self, mask, value)
-        return _masked_fill_.call((self, mask, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(mask) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill__Tensor.table[ARRAYS]
         except KeyError:
             return _masked_fill__Tensor.call(self, mask, value)
         return kernel(self, mask, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return masked_fill__Scalar(self, mask, value)
+        return _masked_fill_.call((self, mask, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
         if modes is not None:
@@ -68182,17 +76846,17 @@ _fill_ = packet("aten::fill_")
 # fill_: Scalar, Tensor
 def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
     kind = type(value)
-    if kind is not Tensor and kind is not ndarray:
-        if kind is float or kind is int:
-            return fill__Scalar(self, value)
-        return _fill_.call((self, value), {})
-    modes = active_modes()
-    if type(self) is ndarray and type(value) is ndarray and modes is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill__Tensor.table[ARRAYS]
         except KeyError:
             return _fill__Tensor.call(self, value)
         return kernel(self, value)
+    if kind is not Tensor:
+        if kind is float or kind is int:
+            return fill__Scalar(self, value)
+        return _fill_.call((self, value), {})
+    modes = active_modes()
     try:
         keys = self.keys | value.keys
         if modes is not None:

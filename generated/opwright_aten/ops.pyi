@@ -501,6 +501,11 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
+    "new_empty",
+    "new_empty_strided",
+    "new_full",
+    "new_ones",
+    "new_zeros",
     "nextafter",
     "nextafter_",
     "nll_loss",
@@ -876,7 +881,11 @@ class _linalg_solve_ex_result_result(NamedTuple, Generic[A]):
     pivots: A
     info: A
 
-class linalg_solve_ex_result(NamedTuple, Generic[A]):
+class linalg_solve_ex_default_result(NamedTuple, Generic[A]):
+    result: A
+    info: A
+
+class linalg_solve_ex_out_result(NamedTuple, Generic[A]):
     result: A
     info: A
 
@@ -910,11 +919,19 @@ class _linalg_slogdet_sign_result(NamedTuple, Generic[A]):
     LU: A
     pivots: A
 
-class linalg_slogdet_result(NamedTuple, Generic[A]):
+class linalg_slogdet_default_result(NamedTuple, Generic[A]):
     sign: A
     logabsdet: A
 
-class slogdet_result(NamedTuple, Generic[A]):
+class linalg_slogdet_out_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+
+class slogdet_default_result(NamedTuple, Generic[A]):
+    sign: A
+    logabsdet: A
+
+class slogdet_out_result(NamedTuple, Generic[A]):
     sign: A
     logabsdet: A
 
@@ -928,7 +945,11 @@ class linalg_lu_factor_ex_out_result(NamedTuple, Generic[A]):
     pivots: A
     info: A
 
-class linalg_lu_factor_result(NamedTuple, Generic[A]):
+class linalg_lu_factor_default_result(NamedTuple, Generic[A]):
+    LU: A
+    pivots: A
+
+class linalg_lu_factor_out_result(NamedTuple, Generic[A]):
     LU: A
     pivots: A
 
@@ -958,7 +979,11 @@ class linalg_qr_out_result(NamedTuple, Generic[A]):
     Q: A
     R: A
 
-class qr_result(NamedTuple, Generic[A]):
+class qr_default_result(NamedTuple, Generic[A]):
+    Q: A
+    R: A
+
+class qr_Q_result(NamedTuple, Generic[A]):
     Q: A
     R: A
 
@@ -970,7 +995,11 @@ class _linalg_eigh_eigenvalues_result(NamedTuple, Generic[A]):
     eigenvalues: A
     eigenvectors: A
 
-class linalg_eigh_result(NamedTuple, Generic[A]):
+class linalg_eigh_default_result(NamedTuple, Generic[A]):
+    eigenvalues: A
+    eigenvectors: A
+
+class linalg_eigh_eigvals_result(NamedTuple, Generic[A]):
     eigenvalues: A
     eigenvectors: A
 
@@ -992,12 +1021,22 @@ class _linalg_svd_U_result(NamedTuple, Generic[A]):
     S: A
     Vh: A
 
-class linalg_svd_result(NamedTuple, Generic[A]):
+class linalg_svd_default_result(NamedTuple, Generic[A]):
     U: A
     S: A
     Vh: A
 
-class svd_result(NamedTuple, Generic[A]):
+class linalg_svd_U_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    Vh: A
+
+class svd_default_result(NamedTuple, Generic[A]):
+    U: A
+    S: A
+    V: A
+
+class svd_U_result(NamedTuple, Generic[A]):
     U: A
     S: A
     V: A
@@ -1577,7 +1616,6 @@ def argsort_default(self: A, dim: int = -1, descending: bool = False) -> A: ...
 def argsort_stable(self: A, *, stable: bool, dim: int = -1, descending: bool = False) -> A: ...
 def argsort_stable_out(self: A, *, stable: bool, dim: int = -1, descending: bool = False, out: A) -> A: ...
 def msort_default(self: A) -> A: ...
-def msort_out(self: A, *, out: A) -> A: ...
 def topk_default(
     self: A,
     k: int,
@@ -1652,15 +1690,6 @@ def quantile_scalar(
     *,
     interpolation: str = "linear",
 ) -> A: ...
-def quantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
 def nanquantile_default(
     self: A,
     q: A,
@@ -1686,36 +1715,27 @@ def nanquantile_scalar(
     *,
     interpolation: str = "linear",
 ) -> A: ...
-def nanquantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
-def _unique(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
-def _unique2(
+def _unique_default(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
+def _unique2_default(
     self: A,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[A, A, A]: ...
-def unique_dim(
+def unique_dim_default(
     self: A,
     dim: int,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> tuple[A, A, A]: ...
-def unique_consecutive(
+def unique_consecutive_default(
     self: A,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,
 ) -> tuple[A, A, A]: ...
-def unique_dim_consecutive(
+def unique_dim_consecutive_default(
     self: A,
     dim: int,
     return_inverse: bool = False,
@@ -1741,7 +1761,7 @@ def searchsorted_Scalar(
 ) -> A: ...
 def bucketize_Tensor(self: A, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 def bucketize_Scalar(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
-def bincount(self: A, weights: A | None = None, minlength: int = 0) -> A: ...
+def bincount_default(self: A, weights: A | None = None, minlength: int = 0) -> A: ...
 def histc_default(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
 def histogram_bins_tensor(
     self: A,
@@ -1782,21 +1802,31 @@ def bmm_default(self: A, mat2: A) -> A: ...
 def mv_default(self: A, vec: A) -> A: ...
 def dot_default(self: A, tensor: A) -> A: ...
 def vdot_default(self: A, other: A) -> A: ...
-def matmul(self: A, other: A) -> A: ...
-def linalg_matmul(self: A, other: A) -> A: ...
-def linalg_vecdot(x: A, y: A, *, dim: int = -1) -> A: ...
-def outer(self: A, vec2: A) -> A: ...
-def ger(self: A, vec2: A) -> A: ...
-def inner(self: A, other: A) -> A: ...
-def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+def matmul_default(self: A, other: A) -> A: ...
+def matmul_out(self: A, other: A, *, out: A) -> A: ...
+def linalg_matmul_default(self: A, other: A) -> A: ...
+def linalg_vecdot_default(x: A, y: A, *, dim: int = -1) -> A: ...
+def linalg_vecdot_out(x: A, y: A, *, dim: int = -1, out: A) -> A: ...
+def outer_default(self: A, vec2: A) -> A: ...
+def outer_out(self: A, vec2: A, *, out: A) -> A: ...
+def ger_default(self: A, vec2: A) -> A: ...
+def inner_default(self: A, other: A) -> A: ...
+def inner_out(self: A, other: A, *, out: A) -> A: ...
+def tensordot_default(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+def tensordot_out(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
 def einsum(equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
-def kron(self: A, other: A) -> A: ...
-def chain_matmul(matrices: Sequence[A]) -> A: ...
-def linalg_multi_dot(tensors: Sequence[A]) -> A: ...
-def linalg_matrix_power(self: A, n: int) -> A: ...
-def matrix_power(self: A, n: int) -> A: ...
+def kron_default(self: A, other: A) -> A: ...
+def kron_out(self: A, other: A, *, out: A) -> A: ...
+def chain_matmul_default(matrices: Sequence[A]) -> A: ...
+def chain_matmul_out(matrices: Sequence[A], *, out: A) -> A: ...
+def linalg_multi_dot_default(tensors: Sequence[A]) -> A: ...
+def linalg_multi_dot_out(tensors: Sequence[A], *, out: A) -> A: ...
+def linalg_matrix_power_default(self: A, n: int) -> A: ...
+def linalg_matrix_power_out(self: A, n: int, *, out: A) -> A: ...
+def matrix_power_default(self: A, n: int) -> A: ...
 def linalg_cross_default(self: A, other: A, *, dim: int = -1) -> A: ...
-def cross(self: A, other: A, dim: int | None = None) -> A: ...
+def cross_default(self: A, other: A, dim: int | None = None) -> A: ...
+def cross_out(self: A, other: A, dim: int | None = None, *, out: A) -> A: ...
 def addmm_default(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 def addmv_default(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 def baddbmm_default(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -1813,8 +1843,9 @@ def linalg_inv_ex_inverse(
     inverse: A,
     info: A,
 ) -> linalg_inv_ex_inverse_result[A]: ...
-def linalg_inv(A_: A) -> A: ...
-def inverse(self: A) -> A: ...
+def linalg_inv_default(A_: A) -> A: ...
+def linalg_inv_out(A_: A, *, out: A) -> A: ...
+def inverse_default(self: A) -> A: ...
 def _linalg_solve_ex_default(
     A_: A,
     B: A,
@@ -1833,8 +1864,24 @@ def _linalg_solve_ex_result(
     pivots: A,
     info: A,
 ) -> _linalg_solve_ex_result_result[A]: ...
-def linalg_solve_ex(A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
-def linalg_solve(A_: A, B: A, *, left: bool = True) -> A: ...
+def linalg_solve_ex_default(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> linalg_solve_ex_default_result[A]: ...
+def linalg_solve_ex_out(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    result: A,
+    info: A,
+) -> linalg_solve_ex_out_result[A]: ...
+def linalg_solve_default(A_: A, B: A, *, left: bool = True) -> A: ...
+def linalg_solve_out(A_: A, B: A, *, left: bool = True, out: A) -> A: ...
 def linalg_solve_triangular_default(
     self: A,
     B: A,
@@ -1863,16 +1910,20 @@ def triangular_solve_X(
 def cholesky_solve_default(self: A, input2: A, upper: bool = False) -> A: ...
 def cholesky_inverse_default(self: A, upper: bool = False) -> A: ...
 def linalg_lu_solve_default(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
-def linalg_tensorinv(self: A, ind: int = 2) -> A: ...
-def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+def linalg_tensorinv_default(self: A, ind: int = 2) -> A: ...
+def linalg_tensorinv_out(self: A, ind: int = 2, *, out: A) -> A: ...
+def linalg_tensorsolve_default(self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+def linalg_tensorsolve_out(self: A, other: A, dims: Sequence[int] | None = None, *, out: A) -> A: ...
 def _linalg_det_default(A_: A) -> _linalg_det_default_result[A]: ...
 def _linalg_det_result(A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
-def linalg_det(A_: A) -> A: ...
+def linalg_det_default(A_: A) -> A: ...
 def det(self: A) -> A: ...
 def _linalg_slogdet_default(A_: A) -> _linalg_slogdet_default_result[A]: ...
 def _linalg_slogdet_sign(A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
-def linalg_slogdet(A_: A) -> linalg_slogdet_result[A]: ...
-def slogdet(self: A) -> slogdet_result[A]: ...
+def linalg_slogdet_default(A_: A) -> linalg_slogdet_default_result[A]: ...
+def linalg_slogdet_out(A_: A, *, sign: A, logabsdet: A) -> linalg_slogdet_out_result[A]: ...
+def slogdet_default(self: A) -> slogdet_default_result[A]: ...
+def slogdet_out(self: A, *, sign: A, logabsdet: A) -> slogdet_out_result[A]: ...
 def logdet(self: A) -> A: ...
 def linalg_lu_factor_ex_default(
     A_: A,
@@ -1889,7 +1940,8 @@ def linalg_lu_factor_ex_out(
     pivots: A,
     info: A,
 ) -> linalg_lu_factor_ex_out_result[A]: ...
-def linalg_lu_factor(A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+def linalg_lu_factor_default(A_: A, *, pivot: bool = True) -> linalg_lu_factor_default_result[A]: ...
+def linalg_lu_factor_out(A_: A, *, pivot: bool = True, LU: A, pivots: A) -> linalg_lu_factor_out_result[A]: ...
 def linalg_lu_default(A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
 def linalg_lu_out(A_: A, *, pivot: bool = True, P: A, L: A, U: A) -> linalg_lu_out_result[A]: ...
 def linalg_cholesky_ex_default(
@@ -1906,11 +1958,14 @@ def linalg_cholesky_ex_L(
     L: A,
     info: A,
 ) -> linalg_cholesky_ex_L_result[A]: ...
-def linalg_cholesky(self: A, *, upper: bool = False) -> A: ...
-def cholesky(self: A, upper: bool = False) -> A: ...
+def linalg_cholesky_default(self: A, *, upper: bool = False) -> A: ...
+def linalg_cholesky_out(self: A, *, upper: bool = False, out: A) -> A: ...
+def cholesky_default(self: A, upper: bool = False) -> A: ...
+def cholesky_out(self: A, upper: bool = False, *, out: A) -> A: ...
 def linalg_qr_default(A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
 def linalg_qr_out(A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
-def qr(self: A, some: bool = True) -> qr_result[A]: ...
+def qr_default(self: A, some: bool = True) -> qr_default_result[A]: ...
+def qr_Q(self: A, some: bool = True, *, Q: A, R: A) -> qr_Q_result[A]: ...
 def _linalg_eigh_default(A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
 def _linalg_eigh_eigenvalues(
     A_: A,
@@ -1920,12 +1975,13 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: A,
     eigenvectors: A,
 ) -> _linalg_eigh_eigenvalues_result[A]: ...
-def linalg_eigh(self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
-def linalg_eigvalsh(self: A, UPLO: str = "L") -> A: ...
+def linalg_eigh_default(self: A, UPLO: str = "L") -> linalg_eigh_default_result[A]: ...
+def linalg_eigh_eigvals(self: A, UPLO: str = "L", *, eigvals: A, eigvecs: A) -> linalg_eigh_eigvals_result[A]: ...
+def linalg_eigvalsh_default(self: A, UPLO: str = "L") -> A: ...
 def linalg_eig_default(self: A) -> linalg_eig_default_result[A]: ...
 def linalg_eig_out(self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
 def _linalg_eigvals(self: A) -> A: ...
-def linalg_eigvals(self: A) -> A: ...
+def linalg_eigvals_default(self: A) -> A: ...
 def _linalg_svd_default(
     A_: A,
     full_matrices: bool = False,
@@ -1943,9 +1999,24 @@ def _linalg_svd_U(
     S: A,
     Vh: A,
 ) -> _linalg_svd_U_result[A]: ...
-def linalg_svd(A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
-def linalg_svdvals(A_: A, *, driver: str | None = None) -> A: ...
-def svd(self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+def linalg_svd_default(
+    A_: A,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+) -> linalg_svd_default_result[A]: ...
+def linalg_svd_U(
+    A_: A,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+    U: A,
+    S: A,
+    Vh: A,
+) -> linalg_svd_U_result[A]: ...
+def linalg_svdvals_default(A_: A, *, driver: str | None = None) -> A: ...
+def svd_default(self: A, some: bool = True, compute_uv: bool = True) -> svd_default_result[A]: ...
+def svd_U(self: A, some: bool = True, compute_uv: bool = True, *, U: A, S: A, V: A) -> svd_U_result[A]: ...
 def linalg_pinv_atol_rtol_tensor(
     self: A,
     *,
@@ -1960,8 +2031,17 @@ def linalg_pinv_atol_rtol_float(
     rtol: float | None = None,
     hermitian: bool = False,
 ) -> A: ...
+def linalg_pinv_atol_rtol_float_out(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
 def linalg_pinv_default(self: A, rcond: float, hermitian: bool = False) -> A: ...
 def linalg_pinv_rcond_tensor(self: A, rcond: A, hermitian: bool = False) -> A: ...
+def linalg_pinv_out_rcond_tensor(self: A, rcond: A, hermitian: bool = False, *, out: A) -> A: ...
 def pinverse(self: A, rcond: float = 1e-15) -> A: ...
 def linalg_matrix_rank_atol_rtol_tensor(
     input: A,
@@ -1970,6 +2050,14 @@ def linalg_matrix_rank_atol_rtol_tensor(
     rtol: A | None = None,
     hermitian: bool = False,
 ) -> A: ...
+def linalg_matrix_rank_atol_rtol_tensor_out(
+    input: A,
+    *,
+    atol: A | None = None,
+    rtol: A | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
 def linalg_matrix_rank_atol_rtol_float(
     self: A,
     *,
@@ -1977,8 +2065,17 @@ def linalg_matrix_rank_atol_rtol_float(
     rtol: float | None = None,
     hermitian: bool = False,
 ) -> A: ...
+def linalg_matrix_rank_atol_rtol_float_out(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
 def linalg_matrix_rank_default(self: A, tol: float, hermitian: bool = False) -> A: ...
 def linalg_matrix_rank_tol_tensor(input: A, tol: A, hermitian: bool = False) -> A: ...
+def linalg_matrix_rank_out_tol_tensor(input: A, tol: A, hermitian: bool = False, *, out: A) -> A: ...
 def linalg_matrix_norm_default(
     self: A,
     ord: Scalar,
@@ -1986,6 +2083,15 @@ def linalg_matrix_norm_default(
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
+) -> A: ...
+def linalg_matrix_norm_out(
+    self: A,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
 ) -> A: ...
 def linalg_matrix_norm_str_ord(
     self: A,
@@ -1995,6 +2101,15 @@ def linalg_matrix_norm_str_ord(
     *,
     dtype: DTypeLike | None = None,
 ) -> A: ...
+def linalg_matrix_norm_str_ord_out(
+    self: A,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
 def linalg_norm_default(
     self: A,
     ord: Scalar | None = None,
@@ -2002,6 +2117,15 @@ def linalg_norm_default(
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
+) -> A: ...
+def linalg_norm_out(
+    self: A,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
 ) -> A: ...
 def linalg_norm_ord_str(
     self: A,
@@ -2011,12 +2135,24 @@ def linalg_norm_ord_str(
     *,
     dtype: DTypeLike | None = None,
 ) -> A: ...
+def linalg_norm_ord_str_out(
+    self: A,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
 def nuclear_norm_default(self: A, keepdim: bool = False) -> A: ...
 def nuclear_norm_dim(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+def nuclear_norm_dim_out(self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
 def linalg_cond_default(self: A, p: Scalar | None = None) -> A: ...
+def linalg_cond_out(self: A, p: Scalar | None = None, *, out: A) -> A: ...
 def linalg_cond_p_str(self: A, p: str) -> A: ...
+def linalg_cond_p_str_out(self: A, p: str, *, out: A) -> A: ...
 def cdist(x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
-def _euclidean_dist(x1: A, x2: A) -> A: ...
+def _euclidean_dist_default(x1: A, x2: A) -> A: ...
 def _cdist_forward_default(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
 def alias(self: A) -> A: ...
 def detach(self: A) -> A: ...
@@ -2077,7 +2213,7 @@ def vsplit_array(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: 
 def dsplit_int(self: A, sections: int) -> list[A]: ...
 def dsplit_array(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
 def unsafe_split_Tensor(self: A, split_size: int, dim: int = 0) -> list[A]: ...
-def unsafe_split_with_sizes(self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
+def unsafe_split_with_sizes_default(self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
 def unsafe_chunk(self: A, chunks: int, dim: int = 0) -> list[A]: ...
 def unfold(self: A, dimension: int, size: int, step: int) -> A: ...
 def view_dtype(self: A, dtype: DTypeLike) -> A: ...
@@ -2096,24 +2232,29 @@ def squeeze__dims(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
 def as_strided_(self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
 def detach_(self: A) -> A: ...
 def resize_as_(self: A, the_template: A, *, memory_format: MemoryFormat | None = None) -> A: ...
-def alias_copy(self: A) -> A: ...
-def as_strided_copy(self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
-def detach_copy(self: A) -> A: ...
-def diagonal_copy(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
-def expand_copy(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False) -> A: ...
-def permute_copy(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
-def _reshape_alias_copy(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+def alias_copy_default(self: A) -> A: ...
+def as_strided_copy_default(
+    self: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> A: ...
+def detach_copy_default(self: A) -> A: ...
+def diagonal_copy_default(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
+def expand_copy_default(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False) -> A: ...
+def permute_copy_default(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
+def _reshape_alias_copy_default(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
 def select_copy_int(self: A, dim: int, index: int) -> A: ...
 def slice_copy_Tensor(self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
 def squeeze_copy_default(self: A) -> A: ...
 def squeeze_copy_dim(self: A, dim: int) -> A: ...
 def squeeze_copy_dims(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
-def t_copy(self: A) -> A: ...
+def t_copy_default(self: A) -> A: ...
 def transpose_copy_int(self: A, dim0: int, dim1: int) -> A: ...
-def unfold_copy(self: A, dimension: int, size: int, step: int) -> A: ...
-def unsqueeze_copy(self: A, dim: int) -> A: ...
-def view_as_complex_copy(self: A) -> A: ...
-def view_as_real_copy(self: A) -> A: ...
+def unfold_copy_default(self: A, dimension: int, size: int, step: int) -> A: ...
+def unsqueeze_copy_default(self: A, dim: int) -> A: ...
+def view_as_complex_copy_default(self: A) -> A: ...
+def view_as_real_copy_default(self: A) -> A: ...
 def view_copy_default(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 def view_copy_dtype(self: A, dtype: DTypeLike) -> A: ...
 def flip_default(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
@@ -2165,7 +2306,7 @@ def diag_default(self: A, diagonal: int = 0) -> A: ...
 def diag_out(self: A, diagonal: int = 0, *, out: A) -> A: ...
 def diagflat(self: A, offset: int = 0) -> A: ...
 def diag_embed_default(self: A, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
-def tril_indices(
+def tril_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -2175,7 +2316,8 @@ def tril_indices(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def triu_indices(
+def tril_indices_out(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
+def triu_indices_default(
     row: int,
     col: int,
     offset: int = 0,
@@ -2185,6 +2327,7 @@ def triu_indices(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def triu_indices_out(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 def slice_scatter_default(
     self: A,
     src: A,
@@ -2195,7 +2338,7 @@ def slice_scatter_default(
 ) -> A: ...
 def select_scatter_default(self: A, src: A, dim: int, index: int) -> A: ...
 def diagonal_scatter_default(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
-def as_strided_scatter(
+def as_strided_scatter_default(
     self: A,
     src: A,
     size: Sequence[int],
@@ -2237,7 +2380,8 @@ def index_fill_int_Tensor(self: A, dim: int, index: A, value: A) -> A: ...
 def masked_scatter_default(self: A, mask: A, source: A) -> A: ...
 def masked_fill_Scalar(self: A, mask: A, value: Scalar) -> A: ...
 def masked_fill_Tensor(self: A, mask: A, value: A) -> A: ...
-def masked_select(self: A, mask: A) -> A: ...
+def masked_select_default(self: A, mask: A) -> A: ...
+def masked_select_out(self: A, mask: A, *, out: A) -> A: ...
 def nonzero(self: A) -> A: ...
 def argwhere(self: A) -> A: ...
 def nonzero_numpy(self: A) -> list[A]: ...
@@ -2249,7 +2393,8 @@ def _log_softmax_default(self: A, dim: int, half_to_float: bool) -> A: ...
 def softmax_int(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 def log_softmax_int(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 def _safe_softmax(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
-def linear(input: A, weight: A, bias: A | None = None) -> A: ...
+def linear_default(input: A, weight: A, bias: A | None = None) -> A: ...
+def linear_out(input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
 def bilinear(input1: A, input2: A, weight: A, bias: A | None = None) -> A: ...
 def embedding_default(
     weight: A,
@@ -2367,7 +2512,21 @@ def _native_batch_norm_legit_default(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A]: ...
-def _native_batch_norm_legit_no_training(
+def _native_batch_norm_legit_out(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A,
+    running_var: A,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: A,
+    save_mean: A,
+    save_invstd: A,
+) -> tuple[A, A, A]: ...
+def _native_batch_norm_legit_no_training_default(
     input: A,
     weight: A | None,
     bias: A | None,
@@ -2376,7 +2535,7 @@ def _native_batch_norm_legit_no_training(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A]: ...
-def native_batch_norm(
+def native_batch_norm_default(
     input: A,
     weight: A | None,
     bias: A | None,
@@ -2385,6 +2544,20 @@ def native_batch_norm(
     training: bool,
     momentum: float,
     eps: float,
+) -> tuple[A, A, A]: ...
+def native_batch_norm_out(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A | None,
+    running_var: A | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: A,
+    save_mean: A,
+    save_invstd: A,
 ) -> tuple[A, A, A]: ...
 def batch_norm(
     input: A,
@@ -2457,7 +2630,6 @@ def rrelu_with_noise_functional(
 ) -> tuple[A, A]: ...
 def softplus_default(self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
 def log_sigmoid_default(self: A) -> A: ...
-def log_sigmoid_out(self: A, *, out: A) -> A: ...
 def log_sigmoid_forward_default(self: A) -> log_sigmoid_forward_default_result[A]: ...
 def log_sigmoid_forward_output(self: A, *, output: A, buffer: A) -> tuple[A, A]: ...
 def hardtanh_default(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
@@ -2474,7 +2646,7 @@ def l1_loss(self: A, target: A, reduction: int = 1) -> A: ...
 def smooth_l1_loss_default(self: A, target: A, reduction: int = 1, beta: float = 1.0) -> A: ...
 def huber_loss_default(self: A, target: A, reduction: int = 1, delta: float = 1.0) -> A: ...
 def binary_cross_entropy_default(self: A, target: A, weight: A | None = None, reduction: int = 1) -> A: ...
-def binary_cross_entropy_with_logits(
+def binary_cross_entropy_with_logits_default(
     self: A,
     target: A,
     weight: A | None = None,
@@ -2482,10 +2654,16 @@ def binary_cross_entropy_with_logits(
     reduction: int = 1,
 ) -> A: ...
 def kl_div(self: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
-def soft_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
+def soft_margin_loss_default(self: A, target: A, reduction: int = 1) -> A: ...
 def hinge_embedding_loss(self: A, target: A, margin: float = 1.0, reduction: int = 1) -> A: ...
 def poisson_nll_loss(input: A, target: A, log_input: bool, full: bool, eps: float, reduction: int) -> A: ...
-def nll_loss(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+def nll_loss_default(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+) -> A: ...
 def nll_loss_forward_default(
     self: A,
     target: A,
@@ -2503,7 +2681,13 @@ def nll_loss_forward_output(
     output: A,
     total_weight: A,
 ) -> tuple[A, A]: ...
-def nll_loss2d(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+def nll_loss2d_default(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+) -> A: ...
 def nll_loss2d_forward_default(
     self: A,
     target: A,
@@ -2538,7 +2722,7 @@ def multi_margin_loss_default(
     weight: A | None = None,
     reduction: int = 1,
 ) -> A: ...
-def multilabel_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
+def multilabel_margin_loss_default(self: A, target: A, reduction: int = 1) -> A: ...
 def multilabel_margin_loss_forward_default(
     self: A,
     target: A,
@@ -2577,7 +2761,7 @@ def convolution_default(
     output_padding: Sequence[int],
     groups: int,
 ) -> A: ...
-def _convolution(
+def _convolution_default(
     input: A,
     weight: A,
     bias: A | None,
@@ -2779,7 +2963,7 @@ def avg_pool3d_default(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> A: ...
-def avg_pool1d(
+def avg_pool1d_default(
     self: A,
     kernel_size: Sequence[int] | int,
     stride: Sequence[int] | int = (),
@@ -2787,11 +2971,22 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> A: ...
+def avg_pool1d_out(
+    self: A,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: A,
+) -> A: ...
 def _adaptive_avg_pool2d_default(self: A, output_size: Sequence[int] | int) -> A: ...
 def _adaptive_avg_pool3d_default(self: A, output_size: Sequence[int] | int) -> A: ...
-def adaptive_avg_pool1d(self: A, output_size: Sequence[int] | int) -> A: ...
-def adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int) -> A: ...
-def adaptive_avg_pool3d(self: A, output_size: Sequence[int] | int) -> A: ...
+def adaptive_avg_pool1d_default(self: A, output_size: Sequence[int] | int) -> A: ...
+def adaptive_avg_pool1d_out(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+def adaptive_avg_pool2d_default(self: A, output_size: Sequence[int] | int) -> A: ...
+def adaptive_avg_pool3d_default(self: A, output_size: Sequence[int] | int) -> A: ...
 def adaptive_max_pool2d_default(self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
 def adaptive_max_pool2d_out(self: A, output_size: Sequence[int] | int, *, out: A, indices: A) -> tuple[A, A]: ...
 def adaptive_max_pool3d_default(self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
@@ -2806,6 +3001,13 @@ def upsample_nearest2d_default(
     scales_w: float | None = None,
 ) -> A: ...
 def upsample_nearest2d_vec(input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
+def upsample_nearest2d_vec_out(
+    input: A,
+    output_size: Sequence[int] | None,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: A,
+) -> A: ...
 def upsample_nearest3d_default(
     self: A,
     output_size: Sequence[int] | int,
@@ -2868,6 +3070,14 @@ def upsample_bilinear2d_vec(
     align_corners: bool,
     scale_factors: Sequence[float] | None,
 ) -> A: ...
+def upsample_bilinear2d_vec_out(
+    input: A,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: A,
+) -> A: ...
 def upsample_trilinear3d_default(
     self: A,
     output_size: Sequence[int] | int,
@@ -2904,7 +3114,7 @@ def empty_memory_format(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor: ...
-def empty_strided(
+def empty_strided_default(
     size: Sequence[int],
     stride: Sequence[int],
     *,
@@ -2913,6 +3123,7 @@ def empty_strided(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 def zeros_default(
     size: Sequence[int] | int,
     *more: int,
@@ -2938,7 +3149,7 @@ def full_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
-def scalar_tensor(
+def scalar_tensor_default(
     s: Scalar,
     *,
     dtype: DTypeLike | None = None,
@@ -3074,7 +3285,7 @@ def logspace_Scalar_Tensor(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
-def empty_permuted(
+def empty_permuted_default(
     size: Sequence[int],
     physical_layout: Sequence[int],
     *,
@@ -3224,9 +3435,7 @@ def randint_like_low_generator_dtype(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
-def rand_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-def randn_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-def new_empty(
+def new_empty_default(
     self: A,
     size: Sequence[int] | int,
     *more: int,
@@ -3235,7 +3444,7 @@ def new_empty(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
-def new_empty_strided(
+def new_empty_strided_default(
     self: A,
     size: Sequence[int],
     stride: Sequence[int],
@@ -3245,7 +3454,7 @@ def new_empty_strided(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
-def new_zeros(
+def new_zeros_default(
     self: A,
     size: Sequence[int] | int,
     *more: int,
@@ -3254,7 +3463,7 @@ def new_zeros(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
-def new_ones(
+def new_ones_default(
     self: A,
     size: Sequence[int] | int,
     *more: int,
@@ -3263,7 +3472,7 @@ def new_ones(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> A: ...
-def new_full(
+def new_full_default(
     self: A,
     size: Sequence[int],
     fill_value: Scalar,
@@ -3328,6 +3537,14 @@ def hamming_window_periodic_alpha_beta(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def hamming_window_periodic_alpha_beta_out(
+    window_length: int,
+    periodic: bool,
+    alpha: float,
+    beta: float,
+    *,
+    out: A,
+) -> A: ...
 def bartlett_window_default(
     window_length: int,
     *,
@@ -3345,6 +3562,7 @@ def bartlett_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
 def blackman_window_default(
     window_length: int,
     *,
@@ -3362,6 +3580,7 @@ def blackman_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
 def kaiser_window_default(
     window_length: int,
     *,
@@ -3389,6 +3608,7 @@ def kaiser_window_beta(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
 def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def zeros_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
 def ones_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -3402,7 +3622,6 @@ def eye_m_out(n: int, m: int, *, out: A) -> A: ...
 def empty_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def zeros_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def ones_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-def full_like_out(self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def copy_default(self: A, src: A, non_blocking: bool = False) -> A: ...
 def fill_Scalar(self: A, value: Scalar) -> A: ...
 def fill_Tensor(self: A, value: A) -> A: ...
@@ -3412,7 +3631,7 @@ def lift_fresh(self: A) -> A: ...
 def fill_diagonal_(self: A, fill_value: Scalar, wrap: bool = False) -> A: ...
 def contiguous(self: A, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> A: ...
 def resize_(self: A, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> A: ...
-def _to_copy(
+def _to_copy_default(
     self: A,
     *,
     dtype: DTypeLike | None = None,
@@ -3997,8 +4216,69 @@ def cumsum_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 def cumprod_out(self: A, dim: int, *, dtype: DTypeLike | None = None, out: A) -> A: ...
 def cumprod_(self: A, dim: int, *, dtype: DTypeLike | None = None) -> A: ...
 def logcumsumexp_out(self: A, dim: int, *, out: A) -> A: ...
+def msort_out(self: A, *, out: A) -> A: ...
 def median_out(self: A, *, out: A) -> A: ...
 def nanmedian_out(self: A, *, out: A) -> A: ...
+def quantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
+def nanquantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
+def _unique_out(self: A, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A) -> tuple[A, A]: ...
+def _unique2_out(
+    self: A,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+def unique_dim_out(
+    self: A,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+def unique_consecutive_out(
+    self: A,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+def unique_dim_consecutive_out(
+    self: A,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
 def searchsorted_Tensor_out(
     sorted_sequence: A,
     self: A,
@@ -4021,12 +4301,16 @@ def searchsorted_Scalar_out(
 ) -> A: ...
 def bucketize_Tensor_out(self: A, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
 def bucketize_Scalar_out(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
+def bincount_out(self: A, weights: A | None = None, minlength: int = 0, *, out: A) -> A: ...
 def histc_out(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
 def mm_out(self: A, mat2: A, *, out: A) -> A: ...
 def bmm_out(self: A, mat2: A, *, out: A) -> A: ...
 def mv_out(self: A, vec: A, *, out: A) -> A: ...
 def dot_out(self: A, tensor: A, *, out: A) -> A: ...
 def vdot_out(self: A, other: A, *, out: A) -> A: ...
+def linalg_matmul_out(self: A, other: A, *, out: A) -> A: ...
+def ger_out(self: A, vec2: A, *, out: A) -> A: ...
+def matrix_power_out(self: A, n: int, *, out: A) -> A: ...
 def linalg_cross_out(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
 def addmm_out(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 def addmm_(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -4039,6 +4323,7 @@ def addbmm_(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 
 def addr_out(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 def addr_(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 def trace_out(self: A, *, out: A) -> A: ...
+def inverse_out(self: A, *, out: A) -> A: ...
 def linalg_solve_triangular_out(
     self: A,
     B: A,
@@ -4051,7 +4336,60 @@ def linalg_solve_triangular_out(
 def cholesky_solve_out(self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
 def cholesky_inverse_out(self: A, upper: bool = False, *, out: A) -> A: ...
 def linalg_lu_solve_out(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
+def linalg_det_out(A_: A, *, out: A) -> A: ...
+def linalg_eigvalsh_out(self: A, UPLO: str = "L", *, out: A) -> A: ...
+def linalg_eigvals_out(self: A, *, out: A) -> A: ...
+def linalg_svdvals_out(A_: A, *, driver: str | None = None, out: A) -> A: ...
+def linalg_pinv_atol_rtol_tensor_out(
+    self: A,
+    *,
+    atol: A | None = None,
+    rtol: A | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
+def linalg_pinv_out(self: A, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
+def linalg_matrix_rank_out(self: A, tol: float, hermitian: bool = False, *, out: A) -> A: ...
+def nuclear_norm_out(self: A, keepdim: bool = False, *, out: A) -> A: ...
+def _euclidean_dist_out(x1: A, x2: A, *, out: A) -> A: ...
 def _cdist_forward_out(x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
+def unsafe_split_Tensor_out(self: A, split_size: int, dim: int = 0, *, out: Sequence[A]) -> None: ...
+def unsafe_split_with_sizes_out(self: A, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[A]) -> None: ...
+def alias_copy_out(self: A, *, out: A) -> A: ...
+def as_strided_copy_out(
+    self: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: A,
+) -> A: ...
+def detach_copy_out(self: A, *, out: A) -> A: ...
+def diagonal_copy_out(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+def expand_copy_out(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False, out: A) -> A: ...
+def permute_copy_out(self: A, dims: Sequence[int] | int, *more: int, out: A) -> A: ...
+def _reshape_alias_copy_out(self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+def select_copy_int_out(self: A, dim: int, index: int, *, out: A) -> A: ...
+def slice_copy_Tensor_out(
+    self: A,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: A,
+) -> A: ...
+def squeeze_copy_out(self: A, *, out: A) -> A: ...
+def squeeze_copy_dim_out(self: A, dim: int, *, out: A) -> A: ...
+def squeeze_copy_dims_out(self: A, dim: Sequence[int] | int, *more: int, out: A) -> A: ...
+def t_copy_out(self: A, *, out: A) -> A: ...
+def transpose_copy_int_out(self: A, dim0: int, dim1: int, *, out: A) -> A: ...
+def unfold_copy_out(self: A, dimension: int, size: int, step: int, *, out: A) -> A: ...
+def unsqueeze_copy_out(self: A, dim: int, *, out: A) -> A: ...
+def view_as_complex_copy_out(self: A, *, out: A) -> A: ...
+def view_as_real_copy_out(self: A, *, out: A) -> A: ...
+def view_copy_out(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def view_copy_dtype_out(self: A, dtype: DTypeLike, *, out: A) -> A: ...
 def flip_out(self: A, dims: Sequence[int] | int, *more: int, out: A) -> A: ...
 def roll_out(self: A, shifts: Sequence[int] | int, dims: Sequence[int] | int = (), *, out: A) -> A: ...
 def rot90_out(self: A, k: int = 1, dims: Sequence[int] = (0, 1), *, out: A) -> A: ...
@@ -4060,6 +4398,7 @@ def pixel_shuffle_out(self: A, upscale_factor: int, *, out: A) -> A: ...
 def pixel_unshuffle_out(self: A, downscale_factor: int, *, out: A) -> A: ...
 def narrow_copy_out(self: A, dim: int, start: int, length: int, *, out: A) -> A: ...
 def repeat_out(self: A, repeats: Sequence[int] | int, *more: int, out: A) -> A: ...
+def repeat_interleave_Tensor_out(repeats: A, *, output_size: int | None = None, out: A) -> A: ...
 def block_diag_out(tensors: Sequence[A], *, out: A) -> A: ...
 def diag_embed_out(self: A, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
 def slice_scatter_out(
@@ -4074,6 +4413,15 @@ def slice_scatter_out(
 ) -> A: ...
 def select_scatter_out(self: A, src: A, dim: int, index: int, *, out: A) -> A: ...
 def diagonal_scatter_out(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+def as_strided_scatter_out(
+    self: A,
+    src: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: A,
+) -> A: ...
 def constant_pad_nd_out(self: A, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
 def reflection_pad1d_out(self: A, padding: Sequence[int] | int, *, out: A) -> A: ...
 def reflection_pad2d_out(self: A, padding: Sequence[int] | int, *, out: A) -> A: ...
@@ -4143,6 +4491,8 @@ def triu_out(self: A, diagonal: int = 0, *, out: A) -> A: ...
 def triu_(self: A, diagonal: int = 0) -> A: ...
 def _softmax_out(self: A, dim: int, half_to_float: bool, *, out: A) -> A: ...
 def _log_softmax_out(self: A, dim: int, half_to_float: bool, *, out: A) -> A: ...
+def softmax_int_out(self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+def log_softmax_int_out(self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
 def embedding_out(
     weight: A,
     indices: A,
@@ -4180,6 +4530,19 @@ def native_group_norm_out(
     out1: A,
     out2: A,
 ) -> tuple[A, A, A]: ...
+def _native_batch_norm_legit_no_training_out(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A,
+    running_var: A,
+    momentum: float,
+    eps: float,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
 def silu_out(self: A, *, out: A) -> A: ...
 def silu_(self: A) -> A: ...
 def mish_out(self: A, *, out: A) -> A: ...
@@ -4191,6 +4554,7 @@ def celu_(self: A, alpha: Scalar = 1.0) -> A: ...
 def leaky_relu_out(self: A, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
 def leaky_relu_(self: A, negative_slope: Scalar = 0.01) -> A: ...
 def softplus_out(self: A, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
+def log_sigmoid_out(self: A, *, out: A) -> A: ...
 def hardtanh_out(self: A, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
 def hardtanh_(self: A, min_val: Scalar = -1, max_val: Scalar = 1) -> A: ...
 def hardsigmoid_out(self: A, *, out: A) -> A: ...
@@ -4206,6 +4570,34 @@ def mse_loss_out(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 def smooth_l1_loss_out(self: A, target: A, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
 def huber_loss_out(self: A, target: A, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
 def binary_cross_entropy_out(self: A, target: A, weight: A | None = None, reduction: int = 1, *, out: A) -> A: ...
+def binary_cross_entropy_with_logits_out(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    pos_weight: A | None = None,
+    reduction: int = 1,
+    *,
+    out: A,
+) -> A: ...
+def soft_margin_loss_out(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
+def nll_loss_out(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: A,
+) -> A: ...
+def nll_loss2d_out(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: A,
+) -> A: ...
 def multi_margin_loss_out(
     self: A,
     target: A,
@@ -4216,6 +4608,7 @@ def multi_margin_loss_out(
     *,
     out: A,
 ) -> A: ...
+def multilabel_margin_loss_out(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 def convolution_out(
     input: A,
     weight: A,
@@ -4226,6 +4619,23 @@ def convolution_out(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
+    *,
+    out: A,
+) -> A: ...
+def _convolution_out(
+    input: A,
+    weight: A,
+    bias: A | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
     *,
     out: A,
 ) -> A: ...
@@ -4272,6 +4682,8 @@ def avg_pool3d_out(
 ) -> A: ...
 def _adaptive_avg_pool2d_out(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 def _adaptive_avg_pool3d_out(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+def adaptive_avg_pool2d_out(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+def adaptive_avg_pool3d_out(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 def upsample_nearest1d_out(self: A, output_size: Sequence[int] | int, scales: float | None = None, *, out: A) -> A: ...
 def upsample_nearest2d_out(
     self: A,
@@ -4350,6 +4762,80 @@ def upsample_bicubic2d_out(
     *,
     out: A,
 ) -> A: ...
+def scalar_tensor_out(s: Scalar, *, out: A) -> A: ...
+def linspace_Tensor_Tensor_out(start: A, end: A, steps: int, *, out: A) -> A: ...
+def linspace_Tensor_Scalar_out(start: A, end: Scalar, steps: int, *, out: A) -> A: ...
+def linspace_Scalar_Tensor_out(start: Scalar, end: A, steps: int, *, out: A) -> A: ...
+def logspace_Tensor_Tensor_out(start: A, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+def logspace_Tensor_Scalar_out(start: A, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+def logspace_Scalar_Tensor_out(start: Scalar, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+def empty_permuted_out(size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
+def full_like_out(self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def rand_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def randn_like_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def rand_like_generator_out(
+    self: A,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def randn_like_generator_out(
+    self: A,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def randint_like_out(self: A, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def randint_like_Tensor_out(self: A, high: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def randint_like_low_dtype_out(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def randint_like_generator_out(
+    self: A,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def randint_like_Tensor_generator_out(
+    self: A,
+    high: A,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def randint_like_low_generator_dtype_out(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+def new_empty_out(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def new_empty_strided_out(self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+def new_zeros_out(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def new_ones_out(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+def new_full_out(self: A, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+def hann_window_out(window_length: int, *, out: A) -> A: ...
+def hann_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
+def hamming_window_out(window_length: int, *, out: A) -> A: ...
+def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
+def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
+def bartlett_window_out(window_length: int, *, out: A) -> A: ...
+def blackman_window_out(window_length: int, *, out: A) -> A: ...
+def kaiser_window_out(window_length: int, *, out: A) -> A: ...
+def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
 def copy_out(self: A, src: A, non_blocking: bool = False, *, out: A) -> A: ...
 def copy_(self: A, src: A, non_blocking: bool = False) -> A: ...
 def fill_Scalar_out(self: A, value: Scalar, *, out: A) -> A: ...
@@ -4359,6 +4845,7 @@ def fill__Tensor(self: A, value: A) -> A: ...
 def zero_out(self: A, *, out: A) -> A: ...
 def zero_(self: A) -> A: ...
 def clone_out(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+def _to_copy_out(self: A, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 def uniform_out(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
 def uniform_(self: A, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> A: ...
 def exponential_out(self: A, lambd: float = 1.0, *, generator: Generator | None = None, out: A) -> A: ...
@@ -5841,6 +6328,84 @@ def nanquantile(
     out: A,
 ) -> A: ...
 @overload
+def _unique(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
+@overload
+def _unique(self: A, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A) -> tuple[A, A]: ...
+@overload
+def _unique2(
+    self: A,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[A, A, A]: ...
+@overload
+def _unique2(
+    self: A,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_dim(
+    self: A,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_dim(
+    self: A,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_consecutive(
+    self: A,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_consecutive(
+    self: A,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_dim_consecutive(
+    self: A,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> tuple[A, A, A]: ...
+@overload
+def unique_dim_consecutive(
+    self: A,
+    dim: int,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+@overload
 def searchsorted(
     sorted_sequence: A,
     self: A,
@@ -5890,6 +6455,10 @@ def bucketize(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bo
 def bucketize(self: A, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
 @overload
 def bucketize(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
+@overload
+def bincount(self: A, weights: A | None = None, minlength: int = 0) -> A: ...
+@overload
+def bincount(self: A, weights: A | None = None, minlength: int = 0, *, out: A) -> A: ...
 @overload
 def histc(self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> A: ...
 @overload
@@ -5953,9 +6522,61 @@ def vdot(self: A, other: A) -> A: ...
 @overload
 def vdot(self: A, other: A, *, out: A) -> A: ...
 @overload
+def matmul(self: A, other: A) -> A: ...
+@overload
+def matmul(self: A, other: A, *, out: A) -> A: ...
+@overload
+def linalg_matmul(self: A, other: A) -> A: ...
+@overload
+def linalg_matmul(self: A, other: A, *, out: A) -> A: ...
+@overload
+def linalg_vecdot(x: A, y: A, *, dim: int = -1) -> A: ...
+@overload
+def linalg_vecdot(x: A, y: A, *, dim: int = -1, out: A) -> A: ...
+@overload
+def outer(self: A, vec2: A) -> A: ...
+@overload
+def outer(self: A, vec2: A, *, out: A) -> A: ...
+@overload
+def ger(self: A, vec2: A) -> A: ...
+@overload
+def ger(self: A, vec2: A, *, out: A) -> A: ...
+@overload
+def inner(self: A, other: A) -> A: ...
+@overload
+def inner(self: A, other: A, *, out: A) -> A: ...
+@overload
+def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+@overload
+def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
+@overload
+def kron(self: A, other: A) -> A: ...
+@overload
+def kron(self: A, other: A, *, out: A) -> A: ...
+@overload
+def chain_matmul(matrices: Sequence[A]) -> A: ...
+@overload
+def chain_matmul(matrices: Sequence[A], *, out: A) -> A: ...
+@overload
+def linalg_multi_dot(tensors: Sequence[A]) -> A: ...
+@overload
+def linalg_multi_dot(tensors: Sequence[A], *, out: A) -> A: ...
+@overload
+def linalg_matrix_power(self: A, n: int) -> A: ...
+@overload
+def linalg_matrix_power(self: A, n: int, *, out: A) -> A: ...
+@overload
+def matrix_power(self: A, n: int) -> A: ...
+@overload
+def matrix_power(self: A, n: int, *, out: A) -> A: ...
+@overload
 def linalg_cross(self: A, other: A, *, dim: int = -1) -> A: ...
 @overload
 def linalg_cross(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
+@overload
+def cross(self: A, other: A, dim: int | None = None) -> A: ...
+@overload
+def cross(self: A, other: A, dim: int | None = None, *, out: A) -> A: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
@@ -5985,6 +6606,14 @@ def linalg_inv_ex(A_: A, *, check_errors: bool = False) -> linalg_inv_ex_default
 @overload
 def linalg_inv_ex(A_: A, *, check_errors: bool = False, inverse: A, info: A) -> linalg_inv_ex_inverse_result[A]: ...
 @overload
+def linalg_inv(A_: A) -> A: ...
+@overload
+def linalg_inv(A_: A, *, out: A) -> A: ...
+@overload
+def inverse(self: A) -> A: ...
+@overload
+def inverse(self: A, *, out: A) -> A: ...
+@overload
 def _linalg_solve_ex(
     A_: A,
     B: A,
@@ -6004,6 +6633,28 @@ def _linalg_solve_ex(
     pivots: A,
     info: A,
 ) -> _linalg_solve_ex_result_result[A]: ...
+@overload
+def linalg_solve_ex(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> linalg_solve_ex_default_result[A]: ...
+@overload
+def linalg_solve_ex(
+    A_: A,
+    B: A,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+    result: A,
+    info: A,
+) -> linalg_solve_ex_out_result[A]: ...
+@overload
+def linalg_solve(A_: A, B: A, *, left: bool = True) -> A: ...
+@overload
+def linalg_solve(A_: A, B: A, *, left: bool = True, out: A) -> A: ...
 @overload
 def linalg_solve_triangular(self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
 @overload
@@ -6048,13 +6699,33 @@ def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool 
 @overload
 def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
 @overload
+def linalg_tensorinv(self: A, ind: int = 2) -> A: ...
+@overload
+def linalg_tensorinv(self: A, ind: int = 2, *, out: A) -> A: ...
+@overload
+def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+@overload
+def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None, *, out: A) -> A: ...
+@overload
 def _linalg_det(A_: A) -> _linalg_det_default_result[A]: ...
 @overload
 def _linalg_det(A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
 @overload
+def linalg_det(A_: A) -> A: ...
+@overload
+def linalg_det(A_: A, *, out: A) -> A: ...
+@overload
 def _linalg_slogdet(A_: A) -> _linalg_slogdet_default_result[A]: ...
 @overload
 def _linalg_slogdet(A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
+@overload
+def linalg_slogdet(A_: A) -> linalg_slogdet_default_result[A]: ...
+@overload
+def linalg_slogdet(A_: A, *, sign: A, logabsdet: A) -> linalg_slogdet_out_result[A]: ...
+@overload
+def slogdet(self: A) -> slogdet_default_result[A]: ...
+@overload
+def slogdet(self: A, *, sign: A, logabsdet: A) -> slogdet_out_result[A]: ...
 @overload
 def linalg_lu_factor_ex(
     A_: A,
@@ -6072,6 +6743,10 @@ def linalg_lu_factor_ex(
     pivots: A,
     info: A,
 ) -> linalg_lu_factor_ex_out_result[A]: ...
+@overload
+def linalg_lu_factor(A_: A, *, pivot: bool = True) -> linalg_lu_factor_default_result[A]: ...
+@overload
+def linalg_lu_factor(A_: A, *, pivot: bool = True, LU: A, pivots: A) -> linalg_lu_factor_out_result[A]: ...
 @overload
 def linalg_lu(A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
 @overload
@@ -6093,9 +6768,21 @@ def linalg_cholesky_ex(
     info: A,
 ) -> linalg_cholesky_ex_L_result[A]: ...
 @overload
+def linalg_cholesky(self: A, *, upper: bool = False) -> A: ...
+@overload
+def linalg_cholesky(self: A, *, upper: bool = False, out: A) -> A: ...
+@overload
+def cholesky(self: A, upper: bool = False) -> A: ...
+@overload
+def cholesky(self: A, upper: bool = False, *, out: A) -> A: ...
+@overload
 def linalg_qr(A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
 @overload
 def linalg_qr(A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
+@overload
+def qr(self: A, some: bool = True) -> qr_default_result[A]: ...
+@overload
+def qr(self: A, some: bool = True, *, Q: A, R: A) -> qr_Q_result[A]: ...
 @overload
 def _linalg_eigh(A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
 @overload
@@ -6108,9 +6795,21 @@ def _linalg_eigh(
     eigenvectors: A,
 ) -> _linalg_eigh_eigenvalues_result[A]: ...
 @overload
+def linalg_eigh(self: A, UPLO: str = "L") -> linalg_eigh_default_result[A]: ...
+@overload
+def linalg_eigh(self: A, UPLO: str = "L", *, eigvals: A, eigvecs: A) -> linalg_eigh_eigvals_result[A]: ...
+@overload
+def linalg_eigvalsh(self: A, UPLO: str = "L") -> A: ...
+@overload
+def linalg_eigvalsh(self: A, UPLO: str = "L", *, out: A) -> A: ...
+@overload
 def linalg_eig(self: A) -> linalg_eig_default_result[A]: ...
 @overload
 def linalg_eig(self: A, *, eigenvalues: A, eigenvectors: A) -> linalg_eig_out_result[A]: ...
+@overload
+def linalg_eigvals(self: A) -> A: ...
+@overload
+def linalg_eigvals(self: A, *, out: A) -> A: ...
 @overload
 def _linalg_svd(
     A_: A,
@@ -6131,15 +6830,59 @@ def _linalg_svd(
     Vh: A,
 ) -> _linalg_svd_U_result[A]: ...
 @overload
+def linalg_svd(A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_default_result[A]: ...
+@overload
+def linalg_svd(
+    A_: A,
+    full_matrices: bool = True,
+    *,
+    driver: str | None = None,
+    U: A,
+    S: A,
+    Vh: A,
+) -> linalg_svd_U_result[A]: ...
+@overload
+def linalg_svdvals(A_: A, *, driver: str | None = None) -> A: ...
+@overload
+def linalg_svdvals(A_: A, *, driver: str | None = None, out: A) -> A: ...
+@overload
+def svd(self: A, some: bool = True, compute_uv: bool = True) -> svd_default_result[A]: ...
+@overload
+def svd(self: A, some: bool = True, compute_uv: bool = True, *, U: A, S: A, V: A) -> svd_U_result[A]: ...
+@overload
 def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
 @overload
 def linalg_pinv(self: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_pinv(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
 @overload
 def linalg_pinv(self: A, rcond: float, hermitian: bool = False) -> A: ...
 @overload
 def linalg_pinv(self: A, rcond: A, hermitian: bool = False) -> A: ...
 @overload
+def linalg_pinv(self: A, rcond: A, hermitian: bool = False, *, out: A) -> A: ...
+@overload
+def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False, out: A) -> A: ...
+@overload
+def linalg_pinv(self: A, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
+@overload
 def linalg_matrix_rank(input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(
+    input: A,
+    *,
+    atol: A | None = None,
+    rtol: A | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
 @overload
 def linalg_matrix_rank(
     self: A,
@@ -6149,13 +6892,45 @@ def linalg_matrix_rank(
     hermitian: bool = False,
 ) -> A: ...
 @overload
+def linalg_matrix_rank(
+    self: A,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    out: A,
+) -> A: ...
+@overload
 def linalg_matrix_rank(self: A, tol: float, hermitian: bool = False) -> A: ...
 @overload
 def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False) -> A: ...
 @overload
+def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False, *, out: A) -> A: ...
+@overload
+def linalg_matrix_rank(self: A, tol: float, hermitian: bool = False, *, out: A) -> A: ...
+@overload
 def linalg_matrix_norm(
     self: A,
     ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+) -> A: ...
+@overload
+def linalg_matrix_norm(
+    self: A,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
+@overload
+def linalg_matrix_norm(
+    self: A,
+    ord: str = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
@@ -6169,6 +6944,7 @@ def linalg_matrix_norm(
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
+    out: A,
 ) -> A: ...
 @overload
 def linalg_norm(
@@ -6182,6 +6958,16 @@ def linalg_norm(
 @overload
 def linalg_norm(
     self: A,
+    ord: Scalar | None = None,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
+@overload
+def linalg_norm(
+    self: A,
     ord: str,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
@@ -6189,13 +6975,35 @@ def linalg_norm(
     dtype: DTypeLike | None = None,
 ) -> A: ...
 @overload
+def linalg_norm(
+    self: A,
+    ord: str,
+    dim: Sequence[int] | int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: A,
+) -> A: ...
+@overload
 def nuclear_norm(self: A, keepdim: bool = False) -> A: ...
 @overload
 def nuclear_norm(self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
 @overload
+def nuclear_norm(self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+@overload
+def nuclear_norm(self: A, keepdim: bool = False, *, out: A) -> A: ...
+@overload
 def linalg_cond(self: A, p: Scalar | None = None) -> A: ...
 @overload
+def linalg_cond(self: A, p: Scalar | None = None, *, out: A) -> A: ...
+@overload
 def linalg_cond(self: A, p: str) -> A: ...
+@overload
+def linalg_cond(self: A, p: str, *, out: A) -> A: ...
+@overload
+def _euclidean_dist(x1: A, x2: A) -> A: ...
+@overload
+def _euclidean_dist(x1: A, x2: A, *, out: A) -> A: ...
 @overload
 def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
 @overload
@@ -6262,26 +7070,115 @@ def vsplit(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
 def dsplit(self: A, sections: int) -> list[A]: ...
 @overload
 def dsplit(self: A, indices: Sequence[int] | int, *more: int) -> list[A]: ...
+@overload
 def unsafe_split(self: A, split_size: int, dim: int = 0) -> list[A]: ...
+@overload
+def unsafe_split(self: A, split_size: int, dim: int = 0, *, out: Sequence[A]) -> None: ...
+@overload
+def unsafe_split_with_sizes(self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
+@overload
+def unsafe_split_with_sizes(self: A, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[A]) -> None: ...
 @overload
 def squeeze_(self: A) -> A: ...
 @overload
 def squeeze_(self: A, dim: int) -> A: ...
 @overload
 def squeeze_(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
+@overload
+def alias_copy(self: A) -> A: ...
+@overload
+def alias_copy(self: A, *, out: A) -> A: ...
+@overload
+def as_strided_copy(self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+@overload
+def as_strided_copy(
+    self: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: A,
+) -> A: ...
+@overload
+def detach_copy(self: A) -> A: ...
+@overload
+def detach_copy(self: A, *, out: A) -> A: ...
+@overload
+def diagonal_copy(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
+@overload
+def diagonal_copy(self: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+@overload
+def expand_copy(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False) -> A: ...
+@overload
+def expand_copy(self: A, size: Sequence[int] | int, *more: int, implicit: bool = False, out: A) -> A: ...
+@overload
+def permute_copy(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
+@overload
+def permute_copy(self: A, dims: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def _reshape_alias_copy(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+@overload
+def _reshape_alias_copy(self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+@overload
 def select_copy(self: A, dim: int, index: int) -> A: ...
+@overload
+def select_copy(self: A, dim: int, index: int, *, out: A) -> A: ...
+@overload
 def slice_copy(self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
+@overload
+def slice_copy(
+    self: A,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def squeeze_copy(self: A) -> A: ...
 @overload
 def squeeze_copy(self: A, dim: int) -> A: ...
 @overload
 def squeeze_copy(self: A, dim: Sequence[int] | int, *more: int) -> A: ...
+@overload
+def squeeze_copy(self: A, *, out: A) -> A: ...
+@overload
+def squeeze_copy(self: A, dim: int, *, out: A) -> A: ...
+@overload
+def squeeze_copy(self: A, dim: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def t_copy(self: A) -> A: ...
+@overload
+def t_copy(self: A, *, out: A) -> A: ...
+@overload
 def transpose_copy(self: A, dim0: int, dim1: int) -> A: ...
+@overload
+def transpose_copy(self: A, dim0: int, dim1: int, *, out: A) -> A: ...
+@overload
+def unfold_copy(self: A, dimension: int, size: int, step: int) -> A: ...
+@overload
+def unfold_copy(self: A, dimension: int, size: int, step: int, *, out: A) -> A: ...
+@overload
+def unsqueeze_copy(self: A, dim: int) -> A: ...
+@overload
+def unsqueeze_copy(self: A, dim: int, *, out: A) -> A: ...
+@overload
+def view_as_complex_copy(self: A) -> A: ...
+@overload
+def view_as_complex_copy(self: A, *, out: A) -> A: ...
+@overload
+def view_as_real_copy(self: A) -> A: ...
+@overload
+def view_as_real_copy(self: A, *, out: A) -> A: ...
 @overload
 def view_copy(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 @overload
 def view_copy(self: A, dtype: DTypeLike) -> A: ...
+@overload
+def view_copy(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def view_copy(self: A, dtype: DTypeLike, *, out: A) -> A: ...
 @overload
 def flip(self: A, dims: Sequence[int] | int, *more: int) -> A: ...
 @overload
@@ -6320,6 +7217,8 @@ def repeat_interleave(repeats: A, *, output_size: int | None = None) -> A: ...
 def repeat_interleave(self: A, repeats: A, dim: int | None = None, *, output_size: int | None = None) -> A: ...
 @overload
 def repeat_interleave(self: A, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> A: ...
+@overload
+def repeat_interleave(repeats: A, *, output_size: int | None = None, out: A) -> A: ...
 @overload
 def concat(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
@@ -6365,6 +7264,32 @@ def diag_embed(self: A, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: .
 @overload
 def diag_embed(self: A, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: A) -> A: ...
 @overload
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def tril_indices(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
+@overload
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DTypeLike | None = "long",
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def triu_indices(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
+@overload
 def slice_scatter(
     self: A,
     src: A,
@@ -6392,6 +7317,24 @@ def select_scatter(self: A, src: A, dim: int, index: int, *, out: A) -> A: ...
 def diagonal_scatter(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 @overload
 def diagonal_scatter(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+@overload
+def as_strided_scatter(
+    self: A,
+    src: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> A: ...
+@overload
+def as_strided_scatter(
+    self: A,
+    src: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def constant_pad_nd(self: A, pad: Sequence[int], value: Scalar = 0) -> A: ...
 @overload
@@ -6514,6 +7457,10 @@ def masked_fill(self: A, mask: A, value: Scalar, *, out: A) -> A: ...
 @overload
 def masked_fill(self: A, mask: A, value: A, *, out: A) -> A: ...
 @overload
+def masked_select(self: A, mask: A) -> A: ...
+@overload
+def masked_select(self: A, mask: A, *, out: A) -> A: ...
+@overload
 def tril(self: A, diagonal: int = 0) -> A: ...
 @overload
 def tril(self: A, diagonal: int = 0, *, out: A) -> A: ...
@@ -6529,8 +7476,18 @@ def _softmax(self: A, dim: int, half_to_float: bool, *, out: A) -> A: ...
 def _log_softmax(self: A, dim: int, half_to_float: bool) -> A: ...
 @overload
 def _log_softmax(self: A, dim: int, half_to_float: bool, *, out: A) -> A: ...
+@overload
 def softmax(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def softmax(self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+@overload
 def log_softmax(self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+@overload
+def log_softmax(self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+@overload
+def linear(input: A, weight: A, bias: A | None = None) -> A: ...
+@overload
+def linear(input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
 @overload
 def embedding(
     weight: A,
@@ -6637,6 +7594,71 @@ def _native_batch_norm_legit(
     eps: float,
 ) -> tuple[A, A, A]: ...
 @overload
+def _native_batch_norm_legit(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A,
+    running_var: A,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: A,
+    save_mean: A,
+    save_invstd: A,
+) -> tuple[A, A, A]: ...
+@overload
+def _native_batch_norm_legit_no_training(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A,
+    running_var: A,
+    momentum: float,
+    eps: float,
+) -> tuple[A, A, A]: ...
+@overload
+def _native_batch_norm_legit_no_training(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A,
+    running_var: A,
+    momentum: float,
+    eps: float,
+    *,
+    out0: A,
+    out1: A,
+    out2: A,
+) -> tuple[A, A, A]: ...
+@overload
+def native_batch_norm(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A | None,
+    running_var: A | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[A, A, A]: ...
+@overload
+def native_batch_norm(
+    input: A,
+    weight: A | None,
+    bias: A | None,
+    running_mean: A | None,
+    running_var: A | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: A,
+    save_mean: A,
+    save_invstd: A,
+) -> tuple[A, A, A]: ...
+@overload
 def silu(self: A) -> A: ...
 @overload
 def silu(self: A, *, out: A) -> A: ...
@@ -6713,6 +7735,40 @@ def binary_cross_entropy(self: A, target: A, weight: A | None = None, reduction:
 @overload
 def binary_cross_entropy(self: A, target: A, weight: A | None = None, reduction: int = 1, *, out: A) -> A: ...
 @overload
+def binary_cross_entropy_with_logits(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    pos_weight: A | None = None,
+    reduction: int = 1,
+) -> A: ...
+@overload
+def binary_cross_entropy_with_logits(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    pos_weight: A | None = None,
+    reduction: int = 1,
+    *,
+    out: A,
+) -> A: ...
+@overload
+def soft_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
+@overload
+def soft_margin_loss(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
+@overload
+def nll_loss(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+@overload
+def nll_loss(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: A,
+) -> A: ...
+@overload
 def nll_loss_forward(
     self: A,
     target: A,
@@ -6731,6 +7787,18 @@ def nll_loss_forward(
     output: A,
     total_weight: A,
 ) -> tuple[A, A]: ...
+@overload
+def nll_loss2d(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+@overload
+def nll_loss2d(
+    self: A,
+    target: A,
+    weight: A | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def nll_loss2d_forward(
     self: A,
@@ -6771,6 +7839,10 @@ def multi_margin_loss(
     out: A,
 ) -> A: ...
 @overload
+def multilabel_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
+@overload
+def multilabel_margin_loss(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
+@overload
 def multilabel_margin_loss_forward(
     self: A,
     target: A,
@@ -6801,6 +7873,40 @@ def convolution(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
+    *,
+    out: A,
+) -> A: ...
+@overload
+def _convolution(
+    input: A,
+    weight: A,
+    bias: A | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> A: ...
+@overload
+def _convolution(
+    input: A,
+    weight: A,
+    bias: A | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
     *,
     out: A,
 ) -> A: ...
@@ -7009,6 +8115,26 @@ def avg_pool3d(
     out: A,
 ) -> A: ...
 @overload
+def avg_pool1d(
+    self: A,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> A: ...
+@overload
+def avg_pool1d(
+    self: A,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int = (),
+    padding: Sequence[int] | int = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    *,
+    out: A,
+) -> A: ...
+@overload
 def _adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int) -> A: ...
 @overload
 def _adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
@@ -7016,6 +8142,18 @@ def _adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int, *, out: A) -
 def _adaptive_avg_pool3d(self: A, output_size: Sequence[int] | int) -> A: ...
 @overload
 def _adaptive_avg_pool3d(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+@overload
+def adaptive_avg_pool1d(self: A, output_size: Sequence[int] | int) -> A: ...
+@overload
+def adaptive_avg_pool1d(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+@overload
+def adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int) -> A: ...
+@overload
+def adaptive_avg_pool2d(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+@overload
+def adaptive_avg_pool3d(self: A, output_size: Sequence[int] | int) -> A: ...
+@overload
+def adaptive_avg_pool3d(self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 @overload
 def adaptive_max_pool2d(self: A, output_size: Sequence[int] | int) -> tuple[A, A]: ...
 @overload
@@ -7039,6 +8177,14 @@ def upsample_nearest2d(
 ) -> A: ...
 @overload
 def upsample_nearest2d(input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
+@overload
+def upsample_nearest2d(
+    input: A,
+    output_size: Sequence[int] | None,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def upsample_nearest2d(
     self: A,
@@ -7170,6 +8316,15 @@ def upsample_bilinear2d(
 ) -> A: ...
 @overload
 def upsample_bilinear2d(
+    input: A,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+    *,
+    out: A,
+) -> A: ...
+@overload
+def upsample_bilinear2d(
     self: A,
     output_size: Sequence[int] | int,
     align_corners: bool,
@@ -7243,6 +8398,18 @@ def empty(
 @overload
 def empty(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 @overload
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def empty_strided(size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+@overload
 def zeros(
     size: Sequence[int] | int,
     *more: int,
@@ -7276,6 +8443,17 @@ def full(
 ) -> Tensor: ...
 @overload
 def full(size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+@overload
+def scalar_tensor(
+    s: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def scalar_tensor(s: Scalar, *, out: A) -> A: ...
 @overload
 def arange(
     end: Scalar,
@@ -7357,6 +8535,12 @@ def linspace(
 @overload
 def linspace(start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
 @overload
+def linspace(start: A, end: A, steps: int, *, out: A) -> A: ...
+@overload
+def linspace(start: A, end: Scalar, steps: int, *, out: A) -> A: ...
+@overload
+def linspace(start: Scalar, end: A, steps: int, *, out: A) -> A: ...
+@overload
 def eye(
     n: int,
     *,
@@ -7430,6 +8614,24 @@ def logspace(
 @overload
 def logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
 @overload
+def logspace(start: A, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+@overload
+def logspace(start: A, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+@overload
+def logspace(start: Scalar, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+@overload
+def empty_permuted(
+    size: Sequence[int],
+    physical_layout: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
+@overload
 def empty_like(
     self: A,
     *,
@@ -7502,6 +8704,8 @@ def rand_like(
 @overload
 def rand_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 @overload
+def rand_like(self: A, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
 def randn_like(
     self: A,
     *,
@@ -7525,6 +8729,8 @@ def randn_like(
 @overload
 def randn_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 @overload
+def randn_like(self: A, *, generator: Generator | None, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
 def randint_like(
     self: A,
     high: int,
@@ -7596,6 +8802,102 @@ def randint_like(
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
 @overload
+def randint_like(self: A, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def randint_like(self: A, high: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def randint_like(self: A, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    high: A,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+@overload
+def randint_like(
+    self: A,
+    low: int,
+    high: int,
+    *,
+    generator: Generator | None,
+    memory_format: MemoryFormat | None = None,
+    out: A,
+) -> A: ...
+@overload
+def new_empty(
+    self: A,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def new_empty(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def new_empty_strided(
+    self: A,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def new_empty_strided(self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+@overload
+def new_zeros(
+    self: A,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def new_zeros(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def new_ones(
+    self: A,
+    size: Sequence[int] | int,
+    *more: int,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def new_ones(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
+@overload
+def new_full(
+    self: A,
+    size: Sequence[int],
+    fill_value: Scalar,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> A: ...
+@overload
+def new_full(self: A, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+@overload
 def hann_window(
     window_length: int,
     *,
@@ -7614,6 +8916,10 @@ def hann_window(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
+def hann_window(window_length: int, *, out: A) -> A: ...
+@overload
+def hann_window(window_length: int, periodic: bool, *, out: A) -> A: ...
 @overload
 def hamming_window(
     window_length: int,
@@ -7657,6 +8963,14 @@ def hamming_window(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 @overload
+def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, *, out: A) -> A: ...
+@overload
+def hamming_window(window_length: int, *, out: A) -> A: ...
+@overload
+def hamming_window(window_length: int, periodic: bool, *, out: A) -> A: ...
+@overload
+def hamming_window(window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
+@overload
 def bartlett_window(
     window_length: int,
     *,
@@ -7676,6 +8990,10 @@ def bartlett_window(
     pin_memory: bool | None = None,
 ) -> Tensor: ...
 @overload
+def bartlett_window(window_length: int, periodic: bool, *, out: A) -> A: ...
+@overload
+def bartlett_window(window_length: int, *, out: A) -> A: ...
+@overload
 def blackman_window(
     window_length: int,
     *,
@@ -7694,6 +9012,10 @@ def blackman_window(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
+def blackman_window(window_length: int, periodic: bool, *, out: A) -> A: ...
+@overload
+def blackman_window(window_length: int, *, out: A) -> A: ...
 @overload
 def kaiser_window(
     window_length: int,
@@ -7724,6 +9046,12 @@ def kaiser_window(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
+def kaiser_window(window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
+@overload
+def kaiser_window(window_length: int, *, out: A) -> A: ...
+@overload
+def kaiser_window(window_length: int, periodic: bool, *, out: A) -> A: ...
 @overload
 def copy(self: A, src: A, non_blocking: bool = False) -> A: ...
 @overload
@@ -7744,6 +9072,19 @@ def zero(self: A, *, out: A) -> A: ...
 def clone(self: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 @overload
 def clone(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+@overload
+def _to_copy(
+    self: A,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> A: ...
+@overload
+def _to_copy(self: A, *, non_blocking: bool = False, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 @overload
 def to(
     self: A,
@@ -9597,9 +10938,6 @@ class _argsort_stable_out_operator(Operator):
 class _msort_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _msort_out_operator(Operator):
-    def __call__(_op, self: A, *, out: A) -> A: ...
-
 class _topk_default_operator(Operator):
     def __call__(
         _op,
@@ -9720,18 +11058,6 @@ class _quantile_scalar_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
-class _quantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
-
 class _nanquantile_default_operator(Operator):
     def __call__(
         _op,
@@ -9766,22 +11092,10 @@ class _nanquantile_scalar_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
-class _nanquantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
-
-class __unique_operator(Operator):
+class __unique_default_operator(Operator):
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
 
-class __unique2_operator(Operator):
+class __unique2_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -9790,7 +11104,7 @@ class __unique2_operator(Operator):
         return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
 
-class _unique_dim_operator(Operator):
+class _unique_dim_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -9800,7 +11114,7 @@ class _unique_dim_operator(Operator):
         return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
 
-class _unique_consecutive_operator(Operator):
+class _unique_consecutive_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -9809,7 +11123,7 @@ class _unique_consecutive_operator(Operator):
         dim: int | None = None,
     ) -> tuple[A, A, A]: ...
 
-class _unique_dim_consecutive_operator(Operator):
+class _unique_dim_consecutive_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -9848,7 +11162,7 @@ class _bucketize_Tensor_operator(Operator):
 class _bucketize_Scalar_operator(Operator):
     def __call__(_op, self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 
-class _bincount_operator(Operator):
+class _bincount_default_operator(Operator):
     def __call__(_op, self: A, weights: A | None = None, minlength: int = 0) -> A: ...
 
 class _histc_default_operator(Operator):
@@ -9915,50 +11229,80 @@ class _dot_default_operator(Operator):
 class _vdot_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _matmul_operator(Operator):
+class _matmul_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _linalg_matmul_operator(Operator):
+class _matmul_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _linalg_matmul_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _linalg_vecdot_operator(Operator):
+class _linalg_vecdot_default_operator(Operator):
     def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
 
-class _outer_operator(Operator):
+class _linalg_vecdot_out_operator(Operator):
+    def __call__(_op, x: A, y: A, *, dim: int = -1, out: A) -> A: ...
+
+class _outer_default_operator(Operator):
     def __call__(_op, self: A, vec2: A) -> A: ...
 
-class _ger_operator(Operator):
+class _outer_out_operator(Operator):
+    def __call__(_op, self: A, vec2: A, *, out: A) -> A: ...
+
+class _ger_default_operator(Operator):
     def __call__(_op, self: A, vec2: A) -> A: ...
 
-class _inner_operator(Operator):
+class _inner_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _tensordot_operator(Operator):
+class _inner_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _tensordot_default_operator(Operator):
     def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+
+class _tensordot_out_operator(Operator):
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
 
 class _einsum_operator(Operator):
     def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
 
-class _kron_operator(Operator):
+class _kron_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...
 
-class _chain_matmul_operator(Operator):
+class _kron_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _chain_matmul_default_operator(Operator):
     def __call__(_op, matrices: Sequence[A]) -> A: ...
 
-class _linalg_multi_dot_operator(Operator):
+class _chain_matmul_out_operator(Operator):
+    def __call__(_op, matrices: Sequence[A], *, out: A) -> A: ...
+
+class _linalg_multi_dot_default_operator(Operator):
     def __call__(_op, tensors: Sequence[A]) -> A: ...
 
-class _linalg_matrix_power_operator(Operator):
+class _linalg_multi_dot_out_operator(Operator):
+    def __call__(_op, tensors: Sequence[A], *, out: A) -> A: ...
+
+class _linalg_matrix_power_default_operator(Operator):
     def __call__(_op, self: A, n: int) -> A: ...
 
-class _matrix_power_operator(Operator):
+class _linalg_matrix_power_out_operator(Operator):
+    def __call__(_op, self: A, n: int, *, out: A) -> A: ...
+
+class _matrix_power_default_operator(Operator):
     def __call__(_op, self: A, n: int) -> A: ...
 
 class _linalg_cross_default_operator(Operator):
     def __call__(_op, self: A, other: A, *, dim: int = -1) -> A: ...
 
-class _cross_operator(Operator):
+class _cross_default_operator(Operator):
     def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+
+class _cross_out_operator(Operator):
+    def __call__(_op, self: A, other: A, dim: int | None = None, *, out: A) -> A: ...
 
 class _addmm_default_operator(Operator):
     def __call__(_op, self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
@@ -9990,10 +11334,13 @@ class _linalg_inv_ex_default_operator(Operator):
 class _linalg_inv_ex_inverse_operator(Operator):
     def __call__(_op, A_: A, *, check_errors: bool = False, inverse: A, info: A) -> linalg_inv_ex_inverse_result[A]: ...
 
-class _linalg_inv_operator(Operator):
+class _linalg_inv_default_operator(Operator):
     def __call__(_op, A_: A) -> A: ...
 
-class _inverse_operator(Operator):
+class _linalg_inv_out_operator(Operator):
+    def __call__(_op, A_: A, *, out: A) -> A: ...
+
+class _inverse_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class __linalg_solve_ex_default_operator(Operator):
@@ -10020,11 +11367,33 @@ class __linalg_solve_ex_result_operator(Operator):
         info: A,
     ) -> _linalg_solve_ex_result_result[A]: ...
 
-class _linalg_solve_ex_operator(Operator):
-    def __call__(_op, A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
+class _linalg_solve_ex_default_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+    ) -> linalg_solve_ex_default_result[A]: ...
 
-class _linalg_solve_operator(Operator):
+class _linalg_solve_ex_out_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        result: A,
+        info: A,
+    ) -> linalg_solve_ex_out_result[A]: ...
+
+class _linalg_solve_default_operator(Operator):
     def __call__(_op, A_: A, B: A, *, left: bool = True) -> A: ...
+
+class _linalg_solve_out_operator(Operator):
+    def __call__(_op, A_: A, B: A, *, left: bool = True, out: A) -> A: ...
 
 class _linalg_solve_triangular_default_operator(Operator):
     def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
@@ -10061,11 +11430,17 @@ class _cholesky_inverse_default_operator(Operator):
 class _linalg_lu_solve_default_operator(Operator):
     def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
 
-class _linalg_tensorinv_operator(Operator):
+class _linalg_tensorinv_default_operator(Operator):
     def __call__(_op, self: A, ind: int = 2) -> A: ...
 
-class _linalg_tensorsolve_operator(Operator):
+class _linalg_tensorinv_out_operator(Operator):
+    def __call__(_op, self: A, ind: int = 2, *, out: A) -> A: ...
+
+class _linalg_tensorsolve_default_operator(Operator):
     def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+
+class _linalg_tensorsolve_out_operator(Operator):
+    def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None, *, out: A) -> A: ...
 
 class __linalg_det_default_operator(Operator):
     def __call__(_op, A_: A) -> _linalg_det_default_result[A]: ...
@@ -10073,7 +11448,7 @@ class __linalg_det_default_operator(Operator):
 class __linalg_det_result_operator(Operator):
     def __call__(_op, A_: A, *, result: A, LU: A, pivots: A) -> _linalg_det_result_result[A]: ...
 
-class _linalg_det_operator(Operator):
+class _linalg_det_default_operator(Operator):
     def __call__(_op, A_: A) -> A: ...
 
 class _det_operator(Operator):
@@ -10085,11 +11460,17 @@ class __linalg_slogdet_default_operator(Operator):
 class __linalg_slogdet_sign_operator(Operator):
     def __call__(_op, A_: A, *, sign: A, logabsdet: A, LU: A, pivots: A) -> _linalg_slogdet_sign_result[A]: ...
 
-class _linalg_slogdet_operator(Operator):
-    def __call__(_op, A_: A) -> linalg_slogdet_result[A]: ...
+class _linalg_slogdet_default_operator(Operator):
+    def __call__(_op, A_: A) -> linalg_slogdet_default_result[A]: ...
 
-class _slogdet_operator(Operator):
-    def __call__(_op, self: A) -> slogdet_result[A]: ...
+class _linalg_slogdet_out_operator(Operator):
+    def __call__(_op, A_: A, *, sign: A, logabsdet: A) -> linalg_slogdet_out_result[A]: ...
+
+class _slogdet_default_operator(Operator):
+    def __call__(_op, self: A) -> slogdet_default_result[A]: ...
+
+class _slogdet_out_operator(Operator):
+    def __call__(_op, self: A, *, sign: A, logabsdet: A) -> slogdet_out_result[A]: ...
 
 class _logdet_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -10115,8 +11496,11 @@ class _linalg_lu_factor_ex_out_operator(Operator):
         info: A,
     ) -> linalg_lu_factor_ex_out_result[A]: ...
 
-class _linalg_lu_factor_operator(Operator):
-    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+class _linalg_lu_factor_default_operator(Operator):
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_default_result[A]: ...
+
+class _linalg_lu_factor_out_operator(Operator):
+    def __call__(_op, A_: A, *, pivot: bool = True, LU: A, pivots: A) -> linalg_lu_factor_out_result[A]: ...
 
 class _linalg_lu_default_operator(Operator):
     def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_default_result[A]: ...
@@ -10144,11 +11528,17 @@ class _linalg_cholesky_ex_L_operator(Operator):
         info: A,
     ) -> linalg_cholesky_ex_L_result[A]: ...
 
-class _linalg_cholesky_operator(Operator):
+class _linalg_cholesky_default_operator(Operator):
     def __call__(_op, self: A, *, upper: bool = False) -> A: ...
 
-class _cholesky_operator(Operator):
+class _linalg_cholesky_out_operator(Operator):
+    def __call__(_op, self: A, *, upper: bool = False, out: A) -> A: ...
+
+class _cholesky_default_operator(Operator):
     def __call__(_op, self: A, upper: bool = False) -> A: ...
+
+class _cholesky_out_operator(Operator):
+    def __call__(_op, self: A, upper: bool = False, *, out: A) -> A: ...
 
 class _linalg_qr_default_operator(Operator):
     def __call__(_op, A_: A, mode: str = "reduced") -> linalg_qr_default_result[A]: ...
@@ -10156,8 +11546,11 @@ class _linalg_qr_default_operator(Operator):
 class _linalg_qr_out_operator(Operator):
     def __call__(_op, A_: A, mode: str = "reduced", *, Q: A, R: A) -> linalg_qr_out_result[A]: ...
 
-class _qr_operator(Operator):
-    def __call__(_op, self: A, some: bool = True) -> qr_result[A]: ...
+class _qr_default_operator(Operator):
+    def __call__(_op, self: A, some: bool = True) -> qr_default_result[A]: ...
+
+class _qr_Q_operator(Operator):
+    def __call__(_op, self: A, some: bool = True, *, Q: A, R: A) -> qr_Q_result[A]: ...
 
 class __linalg_eigh_default_operator(Operator):
     def __call__(_op, A_: A, UPLO: str = "L", compute_v: bool = True) -> _linalg_eigh_default_result[A]: ...
@@ -10173,10 +11566,13 @@ class __linalg_eigh_eigenvalues_operator(Operator):
         eigenvectors: A,
     ) -> _linalg_eigh_eigenvalues_result[A]: ...
 
-class _linalg_eigh_operator(Operator):
-    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
+class _linalg_eigh_default_operator(Operator):
+    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_default_result[A]: ...
 
-class _linalg_eigvalsh_operator(Operator):
+class _linalg_eigh_eigvals_operator(Operator):
+    def __call__(_op, self: A, UPLO: str = "L", *, eigvals: A, eigvecs: A) -> linalg_eigh_eigvals_result[A]: ...
+
+class _linalg_eigvalsh_default_operator(Operator):
     def __call__(_op, self: A, UPLO: str = "L") -> A: ...
 
 class _linalg_eig_default_operator(Operator):
@@ -10188,7 +11584,7 @@ class _linalg_eig_out_operator(Operator):
 class __linalg_eigvals_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _linalg_eigvals_operator(Operator):
+class _linalg_eigvals_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class __linalg_svd_default_operator(Operator):
@@ -10214,14 +11610,35 @@ class __linalg_svd_U_operator(Operator):
         Vh: A,
     ) -> _linalg_svd_U_result[A]: ...
 
-class _linalg_svd_operator(Operator):
-    def __call__(_op, A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
+class _linalg_svd_default_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = True,
+        *,
+        driver: str | None = None,
+    ) -> linalg_svd_default_result[A]: ...
 
-class _linalg_svdvals_operator(Operator):
+class _linalg_svd_U_operator(Operator):
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = True,
+        *,
+        driver: str | None = None,
+        U: A,
+        S: A,
+        Vh: A,
+    ) -> linalg_svd_U_result[A]: ...
+
+class _linalg_svdvals_default_operator(Operator):
     def __call__(_op, A_: A, *, driver: str | None = None) -> A: ...
 
-class _svd_operator(Operator):
-    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+class _svd_default_operator(Operator):
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_default_result[A]: ...
+
+class _svd_U_operator(Operator):
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True, *, U: A, S: A, V: A) -> svd_U_result[A]: ...
 
 class _linalg_pinv_atol_rtol_tensor_operator(Operator):
     def __call__(_op, self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
@@ -10236,17 +11653,42 @@ class _linalg_pinv_atol_rtol_float_operator(Operator):
         hermitian: bool = False,
     ) -> A: ...
 
+class _linalg_pinv_atol_rtol_float_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _linalg_pinv_default_operator(Operator):
     def __call__(_op, self: A, rcond: float, hermitian: bool = False) -> A: ...
 
 class _linalg_pinv_rcond_tensor_operator(Operator):
     def __call__(_op, self: A, rcond: A, hermitian: bool = False) -> A: ...
 
+class _linalg_pinv_out_rcond_tensor_operator(Operator):
+    def __call__(_op, self: A, rcond: A, hermitian: bool = False, *, out: A) -> A: ...
+
 class _pinverse_operator(Operator):
     def __call__(_op, self: A, rcond: float = 1e-15) -> A: ...
 
 class _linalg_matrix_rank_atol_rtol_tensor_operator(Operator):
     def __call__(_op, input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+
+class _linalg_matrix_rank_atol_rtol_tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        *,
+        atol: A | None = None,
+        rtol: A | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
 
 class _linalg_matrix_rank_atol_rtol_float_operator(Operator):
     def __call__(
@@ -10258,11 +11700,25 @@ class _linalg_matrix_rank_atol_rtol_float_operator(Operator):
         hermitian: bool = False,
     ) -> A: ...
 
+class _linalg_matrix_rank_atol_rtol_float_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+
 class _linalg_matrix_rank_default_operator(Operator):
     def __call__(_op, self: A, tol: float, hermitian: bool = False) -> A: ...
 
 class _linalg_matrix_rank_tol_tensor_operator(Operator):
     def __call__(_op, input: A, tol: A, hermitian: bool = False) -> A: ...
+
+class _linalg_matrix_rank_out_tol_tensor_operator(Operator):
+    def __call__(_op, input: A, tol: A, hermitian: bool = False, *, out: A) -> A: ...
 
 class _linalg_matrix_norm_default_operator(Operator):
     def __call__(
@@ -10273,6 +11729,18 @@ class _linalg_matrix_norm_default_operator(Operator):
         keepdim: bool = False,
         *,
         dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_matrix_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
     ) -> A: ...
 
 class _linalg_matrix_norm_str_ord_operator(Operator):
@@ -10286,6 +11754,18 @@ class _linalg_matrix_norm_str_ord_operator(Operator):
         dtype: DTypeLike | None = None,
     ) -> A: ...
 
+class _linalg_matrix_norm_str_ord_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _linalg_norm_default_operator(Operator):
     def __call__(
         _op,
@@ -10295,6 +11775,18 @@ class _linalg_norm_default_operator(Operator):
         keepdim: bool = False,
         *,
         dtype: DTypeLike | None = None,
+    ) -> A: ...
+
+class _linalg_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: Scalar | None = None,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
     ) -> A: ...
 
 class _linalg_norm_ord_str_operator(Operator):
@@ -10308,22 +11800,43 @@ class _linalg_norm_ord_str_operator(Operator):
         dtype: DTypeLike | None = None,
     ) -> A: ...
 
+class _linalg_norm_ord_str_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        ord: str,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+
 class _nuclear_norm_default_operator(Operator):
     def __call__(_op, self: A, keepdim: bool = False) -> A: ...
 
 class _nuclear_norm_dim_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
 
+class _nuclear_norm_dim_out_operator(Operator):
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+
 class _linalg_cond_default_operator(Operator):
     def __call__(_op, self: A, p: Scalar | None = None) -> A: ...
+
+class _linalg_cond_out_operator(Operator):
+    def __call__(_op, self: A, p: Scalar | None = None, *, out: A) -> A: ...
 
 class _linalg_cond_p_str_operator(Operator):
     def __call__(_op, self: A, p: str) -> A: ...
 
+class _linalg_cond_p_str_out_operator(Operator):
+    def __call__(_op, self: A, p: str, *, out: A) -> A: ...
+
 class _cdist_operator(Operator):
     def __call__(_op, x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
 
-class __euclidean_dist_operator(Operator):
+class __euclidean_dist_default_operator(Operator):
     def __call__(_op, x1: A, x2: A) -> A: ...
 
 class __cdist_forward_default_operator(Operator):
@@ -10506,7 +12019,7 @@ class _dsplit_array_operator(Operator):
 class _unsafe_split_Tensor_operator(Operator):
     def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
 
-class _unsafe_split_with_sizes_operator(Operator):
+class _unsafe_split_with_sizes_default_operator(Operator):
     def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
 
 class _unsafe_chunk_operator(Operator):
@@ -10563,25 +12076,25 @@ class _detach__operator(Operator):
 class _resize_as__operator(Operator):
     def __call__(_op, self: A, the_template: A, *, memory_format: MemoryFormat | None = None) -> A: ...
 
-class _alias_copy_operator(Operator):
+class _alias_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _as_strided_copy_operator(Operator):
+class _as_strided_copy_default_operator(Operator):
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
 
-class _detach_copy_operator(Operator):
+class _detach_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _diagonal_copy_operator(Operator):
+class _diagonal_copy_default_operator(Operator):
     def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 
-class _expand_copy_operator(Operator):
+class _expand_copy_default_operator(Operator):
     def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
 
-class _permute_copy_operator(Operator):
+class _permute_copy_default_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
 
-class __reshape_alias_copy_operator(Operator):
+class __reshape_alias_copy_default_operator(Operator):
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
 
 class _select_copy_int_operator(Operator):
@@ -10599,22 +12112,22 @@ class _squeeze_copy_dim_operator(Operator):
 class _squeeze_copy_dims_operator(Operator):
     def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
 
-class _t_copy_operator(Operator):
+class _t_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _transpose_copy_int_operator(Operator):
     def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
 
-class _unfold_copy_operator(Operator):
+class _unfold_copy_default_operator(Operator):
     def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
 
-class _unsqueeze_copy_operator(Operator):
+class _unsqueeze_copy_default_operator(Operator):
     def __call__(_op, self: A, dim: int) -> A: ...
 
-class _view_as_complex_copy_operator(Operator):
+class _view_as_complex_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _view_as_real_copy_operator(Operator):
+class _view_as_real_copy_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _view_copy_default_operator(Operator):
@@ -10734,7 +12247,7 @@ class _diagflat_operator(Operator):
 class _diag_embed_default_operator(Operator):
     def __call__(_op, self: A, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A: ...
 
-class _tril_indices_operator(Operator):
+class _tril_indices_default_operator(Operator):
     def __call__(
         _op,
         row: int,
@@ -10747,7 +12260,10 @@ class _tril_indices_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _triu_indices_operator(Operator):
+class _tril_indices_out_operator(Operator):
+    def __call__(_op, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
+
+class _triu_indices_default_operator(Operator):
     def __call__(
         _op,
         row: int,
@@ -10759,6 +12275,9 @@ class _triu_indices_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _triu_indices_out_operator(Operator):
+    def __call__(_op, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 
 class _slice_scatter_default_operator(Operator):
     def __call__(
@@ -10777,7 +12296,7 @@ class _select_scatter_default_operator(Operator):
 class _diagonal_scatter_default_operator(Operator):
     def __call__(_op, self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 
-class _as_strided_scatter_operator(Operator):
+class _as_strided_scatter_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -10892,8 +12411,11 @@ class _masked_fill_Scalar_operator(Operator):
 class _masked_fill_Tensor_operator(Operator):
     def __call__(_op, self: A, mask: A, value: A) -> A: ...
 
-class _masked_select_operator(Operator):
+class _masked_select_default_operator(Operator):
     def __call__(_op, self: A, mask: A) -> A: ...
+
+class _masked_select_out_operator(Operator):
+    def __call__(_op, self: A, mask: A, *, out: A) -> A: ...
 
 class _nonzero_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -10928,8 +12450,11 @@ class _log_softmax_int_operator(Operator):
 class __safe_softmax_operator(Operator):
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 
-class _linear_operator(Operator):
+class _linear_default_operator(Operator):
     def __call__(_op, input: A, weight: A, bias: A | None = None) -> A: ...
+
+class _linear_out_operator(Operator):
+    def __call__(_op, input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
 
 class _bilinear_operator(Operator):
     def __call__(_op, input1: A, input2: A, weight: A, bias: A | None = None) -> A: ...
@@ -11121,7 +12646,24 @@ class __native_batch_norm_legit_default_operator(Operator):
         eps: float,
     ) -> tuple[A, A, A]: ...
 
-class __native_batch_norm_legit_no_training_operator(Operator):
+class __native_batch_norm_legit_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A,
+        running_var: A,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: A,
+        save_mean: A,
+        save_invstd: A,
+    ) -> tuple[A, A, A]: ...
+
+class __native_batch_norm_legit_no_training_def_operator(Operator):
     def __call__(
         _op,
         input: A,
@@ -11133,7 +12675,7 @@ class __native_batch_norm_legit_no_training_operator(Operator):
         eps: float,
     ) -> tuple[A, A, A]: ...
 
-class _native_batch_norm_operator(Operator):
+class _native_batch_norm_default_operator(Operator):
     def __call__(
         _op,
         input: A,
@@ -11144,6 +12686,23 @@ class _native_batch_norm_operator(Operator):
         training: bool,
         momentum: float,
         eps: float,
+    ) -> tuple[A, A, A]: ...
+
+class _native_batch_norm_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A | None,
+        running_var: A | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: A,
+        save_mean: A,
+        save_invstd: A,
     ) -> tuple[A, A, A]: ...
 
 class _batch_norm_operator(Operator):
@@ -11260,9 +12819,6 @@ class _softplus_default_operator(Operator):
 class _log_sigmoid_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _log_sigmoid_out_operator(Operator):
-    def __call__(_op, self: A, *, out: A) -> A: ...
-
 class _log_sigmoid_forward_default_operator(Operator):
     def __call__(_op, self: A) -> log_sigmoid_forward_default_result[A]: ...
 
@@ -11311,7 +12867,7 @@ class _huber_loss_default_operator(Operator):
 class _binary_cross_entropy_default_operator(Operator):
     def __call__(_op, self: A, target: A, weight: A | None = None, reduction: int = 1) -> A: ...
 
-class _binary_cross_entropy_with_logits_operator(Operator):
+class _binary_cross_entropy_with_logits_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -11324,7 +12880,7 @@ class _binary_cross_entropy_with_logits_operator(Operator):
 class _kl_div_operator(Operator):
     def __call__(_op, self: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
 
-class _soft_margin_loss_operator(Operator):
+class _soft_margin_loss_default_operator(Operator):
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
 
 class _hinge_embedding_loss_operator(Operator):
@@ -11333,7 +12889,7 @@ class _hinge_embedding_loss_operator(Operator):
 class _poisson_nll_loss_operator(Operator):
     def __call__(_op, input: A, target: A, log_input: bool, full: bool, eps: float, reduction: int) -> A: ...
 
-class _nll_loss_operator(Operator):
+class _nll_loss_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -11366,7 +12922,7 @@ class _nll_loss_forward_output_operator(Operator):
         total_weight: A,
     ) -> tuple[A, A]: ...
 
-class _nll_loss2d_operator(Operator):
+class _nll_loss2d_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -11431,7 +12987,7 @@ class _multi_margin_loss_default_operator(Operator):
         reduction: int = 1,
     ) -> A: ...
 
-class _multilabel_margin_loss_operator(Operator):
+class _multilabel_margin_loss_default_operator(Operator):
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
 
 class _multilabel_margin_loss_forward_default_operator(Operator):
@@ -11479,7 +13035,7 @@ class _convolution_default_operator(Operator):
         groups: int,
     ) -> A: ...
 
-class __convolution_operator(Operator):
+class __convolution_default_operator(Operator):
     def __call__(
         _op,
         input: A,
@@ -11747,7 +13303,7 @@ class _avg_pool3d_default_operator(Operator):
         divisor_override: int | None = None,
     ) -> A: ...
 
-class _avg_pool1d_operator(Operator):
+class _avg_pool1d_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -11758,19 +13314,35 @@ class _avg_pool1d_operator(Operator):
         count_include_pad: bool = True,
     ) -> A: ...
 
+class _avg_pool1d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int = (),
+        padding: Sequence[int] | int = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        *,
+        out: A,
+    ) -> A: ...
+
 class __adaptive_avg_pool2d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
 class __adaptive_avg_pool3d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
-class _adaptive_avg_pool1d_operator(Operator):
+class _adaptive_avg_pool1d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
-class _adaptive_avg_pool2d_operator(Operator):
+class _adaptive_avg_pool1d_out_operator(Operator):
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _adaptive_avg_pool2d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
-class _adaptive_avg_pool3d_operator(Operator):
+class _adaptive_avg_pool3d_default_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
 
 class _adaptive_max_pool2d_default_operator(Operator):
@@ -11805,6 +13377,16 @@ class _upsample_nearest2d_default_operator(Operator):
 
 class _upsample_nearest2d_vec_operator(Operator):
     def __call__(_op, input: A, output_size: Sequence[int] | None, scale_factors: Sequence[float] | None) -> A: ...
+
+class _upsample_nearest2d_vec_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        output_size: Sequence[int] | None,
+        scale_factors: Sequence[float] | None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _upsample_nearest3d_default_operator(Operator):
     def __call__(
@@ -11887,6 +13469,17 @@ class _upsample_bilinear2d_vec_operator(Operator):
         scale_factors: Sequence[float] | None,
     ) -> A: ...
 
+class _upsample_bilinear2d_vec_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _upsample_trilinear3d_default_operator(Operator):
     def __call__(
         _op,
@@ -11938,7 +13531,7 @@ class _empty_memory_format_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> Tensor: ...
 
-class _empty_strided_operator(Operator):
+class _empty_strided_default_operator(Operator):
     def __call__(
         _op,
         size: Sequence[int],
@@ -11949,6 +13542,9 @@ class _empty_strided_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _empty_strided_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 
 class _zeros_default_operator(Operator):
     def __call__(
@@ -11984,7 +13580,7 @@ class _full_default_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
-class _scalar_tensor_operator(Operator):
+class _scalar_tensor_default_operator(Operator):
     def __call__(
         _op,
         s: Scalar,
@@ -12162,7 +13758,7 @@ class _logspace_Scalar_Tensor_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
-class _empty_permuted_operator(Operator):
+class _empty_permuted_default_operator(Operator):
     def __call__(
         _op,
         size: Sequence[int],
@@ -12359,13 +13955,7 @@ class _randint_like_low_generator_dtype_operator(Operator):
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
 
-class _rand_like_out_operator(Operator):
-    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class _randn_like_out_operator(Operator):
-    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
-class _new_empty_operator(Operator):
+class _new_empty_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12377,7 +13967,7 @@ class _new_empty_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
-class _new_empty_strided_operator(Operator):
+class _new_empty_strided_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12390,7 +13980,7 @@ class _new_empty_strided_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
-class _new_zeros_operator(Operator):
+class _new_zeros_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12402,7 +13992,7 @@ class _new_zeros_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
-class _new_ones_operator(Operator):
+class _new_ones_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12414,7 +14004,7 @@ class _new_ones_operator(Operator):
         pin_memory: bool | None = None,
     ) -> A: ...
 
-class _new_full_operator(Operator):
+class _new_full_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12500,6 +14090,9 @@ class _hamming_window_periodic_alpha_beta_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
+class _hamming_window_periodic_alpha_beta_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, alpha: float, beta: float, *, out: A) -> A: ...
+
 class _bartlett_window_default_operator(Operator):
     def __call__(
         _op,
@@ -12523,6 +14116,9 @@ class _bartlett_window_periodic_operator(Operator):
         pin_memory: bool | None = None,
     ) -> Tensor: ...
 
+class _bartlett_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
 class _blackman_window_default_operator(Operator):
     def __call__(
         _op,
@@ -12545,6 +14141,9 @@ class _blackman_window_periodic_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _blackman_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
 class _kaiser_window_default_operator(Operator):
     def __call__(
@@ -12581,6 +14180,9 @@ class _kaiser_window_beta_operator(Operator):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+
+class _kaiser_window_beta_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
 
 class _empty_out_operator(Operator):
     def __call__(_op, size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -12621,9 +14223,6 @@ class _zeros_like_out_operator(Operator):
 class _ones_like_out_operator(Operator):
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
 
-class _full_like_out_operator(Operator):
-    def __call__(_op, self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
-
 class _copy_default_operator(Operator):
     def __call__(_op, self: A, src: A, non_blocking: bool = False) -> A: ...
 
@@ -12651,7 +14250,7 @@ class _contiguous_operator(Operator):
 class _resize__operator(Operator):
     def __call__(_op, self: A, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> A: ...
 
-class __to_copy_operator(Operator):
+class __to_copy_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -13971,11 +15570,102 @@ class _cumprod__operator(Operator):
 class _logcumsumexp_out_operator(Operator):
     def __call__(_op, self: A, dim: int, *, out: A) -> A: ...
 
+class _msort_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
 class _median_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _nanmedian_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _quantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
+class _nanquantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
+class __unique_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
+
+class __unique2_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
+class _unique_dim_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
+class _unique_consecutive_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
+class _unique_dim_consecutive_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class _searchsorted_Tensor_out_operator(Operator):
     def __call__(
@@ -14009,6 +15699,9 @@ class _bucketize_Tensor_out_operator(Operator):
 class _bucketize_Scalar_out_operator(Operator):
     def __call__(_op, self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False, out: A) -> A: ...
 
+class _bincount_out_operator(Operator):
+    def __call__(_op, self: A, weights: A | None = None, minlength: int = 0, *, out: A) -> A: ...
+
 class _histc_out_operator(Operator):
     def __call__(_op, self: A, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: A) -> A: ...
 
@@ -14026,6 +15719,15 @@ class _dot_out_operator(Operator):
 
 class _vdot_out_operator(Operator):
     def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _linalg_matmul_out_operator(Operator):
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+
+class _ger_out_operator(Operator):
+    def __call__(_op, self: A, vec2: A, *, out: A) -> A: ...
+
+class _matrix_power_out_operator(Operator):
+    def __call__(_op, self: A, n: int, *, out: A) -> A: ...
 
 class _linalg_cross_out_operator(Operator):
     def __call__(_op, self: A, other: A, *, dim: int = -1, out: A) -> A: ...
@@ -14063,6 +15765,9 @@ class _addr__operator(Operator):
 class _trace_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
 
+class _inverse_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
 class _linalg_solve_triangular_out_operator(Operator):
     def __call__(_op, self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False, out: A) -> A: ...
 
@@ -14075,8 +15780,126 @@ class _cholesky_inverse_out_operator(Operator):
 class _linalg_lu_solve_out_operator(Operator):
     def __call__(_op, LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
 
+class _linalg_det_out_operator(Operator):
+    def __call__(_op, A_: A, *, out: A) -> A: ...
+
+class _linalg_eigvalsh_out_operator(Operator):
+    def __call__(_op, self: A, UPLO: str = "L", *, out: A) -> A: ...
+
+class _linalg_eigvals_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _linalg_svdvals_out_operator(Operator):
+    def __call__(_op, A_: A, *, driver: str | None = None, out: A) -> A: ...
+
+class _linalg_pinv_atol_rtol_tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: A | None = None,
+        rtol: A | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+
+class _linalg_pinv_out_operator(Operator):
+    def __call__(_op, self: A, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
+
+class _linalg_matrix_rank_out_operator(Operator):
+    def __call__(_op, self: A, tol: float, hermitian: bool = False, *, out: A) -> A: ...
+
+class _nuclear_norm_out_operator(Operator):
+    def __call__(_op, self: A, keepdim: bool = False, *, out: A) -> A: ...
+
+class __euclidean_dist_out_operator(Operator):
+    def __call__(_op, x1: A, x2: A, *, out: A) -> A: ...
+
 class __cdist_forward_out_operator(Operator):
     def __call__(_op, x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
+
+class _unsafe_split_Tensor_out_operator(Operator):
+    def __call__(_op, self: A, split_size: int, dim: int = 0, *, out: Sequence[A]) -> None: ...
+
+class _unsafe_split_with_sizes_out_operator(Operator):
+    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[A]) -> None: ...
+
+class _alias_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _as_strided_copy_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _detach_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _diagonal_copy_out_operator(Operator):
+    def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+
+class _expand_copy_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
+
+class _permute_copy_out_operator(Operator):
+    def __call__(_op, self: A, dims: Sequence[int], *, out: A) -> A: ...
+
+class __reshape_alias_copy_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+
+class _select_copy_int_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, index: int, *, out: A) -> A: ...
+
+class _slice_copy_Tensor_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _squeeze_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _squeeze_copy_dim_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, *, out: A) -> A: ...
+
+class _squeeze_copy_dims_out_operator(Operator):
+    def __call__(_op, self: A, dim: Sequence[int], *, out: A) -> A: ...
+
+class _t_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _transpose_copy_int_out_operator(Operator):
+    def __call__(_op, self: A, dim0: int, dim1: int, *, out: A) -> A: ...
+
+class _unfold_copy_out_operator(Operator):
+    def __call__(_op, self: A, dimension: int, size: int, step: int, *, out: A) -> A: ...
+
+class _unsqueeze_copy_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, *, out: A) -> A: ...
+
+class _view_as_complex_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _view_as_real_copy_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _view_copy_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
+
+class _view_copy_dtype_out_operator(Operator):
+    def __call__(_op, self: A, dtype: DTypeLike, *, out: A) -> A: ...
 
 class _flip_out_operator(Operator):
     def __call__(_op, self: A, dims: Sequence[int], *, out: A) -> A: ...
@@ -14102,6 +15925,9 @@ class _narrow_copy_out_operator(Operator):
 class _repeat_out_operator(Operator):
     def __call__(_op, self: A, repeats: Sequence[int], *, out: A) -> A: ...
 
+class _repeat_interleave_Tensor_out_operator(Operator):
+    def __call__(_op, repeats: A, *, output_size: int | None = None, out: A) -> A: ...
+
 class _block_diag_out_operator(Operator):
     def __call__(_op, tensors: Sequence[A], *, out: A) -> A: ...
 
@@ -14126,6 +15952,18 @@ class _select_scatter_out_operator(Operator):
 
 class _diagonal_scatter_out_operator(Operator):
     def __call__(_op, self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
+
+class _as_strided_scatter_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        src: A,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _constant_pad_nd_out_operator(Operator):
     def __call__(_op, self: A, pad: Sequence[int], value: Scalar = 0, *, out: A) -> A: ...
@@ -14290,6 +16128,12 @@ class __softmax_out_operator(Operator):
 class __log_softmax_out_operator(Operator):
     def __call__(_op, self: A, dim: int, half_to_float: bool, *, out: A) -> A: ...
 
+class _softmax_int_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+
+class _log_softmax_int_out_operator(Operator):
+    def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
+
 class _embedding_out_operator(Operator):
     def __call__(
         _op,
@@ -14342,6 +16186,22 @@ class _native_group_norm_out_operator(Operator):
         out2: A,
     ) -> tuple[A, A, A]: ...
 
+class __native_batch_norm_legit_no_training_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A,
+        running_var: A,
+        momentum: float,
+        eps: float,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
+
 class _silu_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
 
@@ -14374,6 +16234,9 @@ class _leaky_relu__operator(Operator):
 
 class _softplus_out_operator(Operator):
     def __call__(_op, self: A, beta: Scalar = 1, threshold: Scalar = 20, *, out: A) -> A: ...
+
+class _log_sigmoid_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _hardtanh_out_operator(Operator):
     def __call__(_op, self: A, min_val: Scalar = -1, max_val: Scalar = 1, *, out: A) -> A: ...
@@ -14420,6 +16283,45 @@ class _huber_loss_out_operator(Operator):
 class _binary_cross_entropy_out_operator(Operator):
     def __call__(_op, self: A, target: A, weight: A | None = None, reduction: int = 1, *, out: A) -> A: ...
 
+class _binary_cross_entropy_with_logits_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        pos_weight: A | None = None,
+        reduction: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _soft_margin_loss_out_operator(Operator):
+    def __call__(_op, self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
+
+class _nll_loss_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
+
+class _nll_loss2d_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
+
 class _multi_margin_loss_out_operator(Operator):
     def __call__(
         _op,
@@ -14433,6 +16335,9 @@ class _multi_margin_loss_out_operator(Operator):
         out: A,
     ) -> A: ...
 
+class _multilabel_margin_loss_out_operator(Operator):
+    def __call__(_op, self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
+
 class _convolution_out_operator(Operator):
     def __call__(
         _op,
@@ -14445,6 +16350,26 @@ class _convolution_out_operator(Operator):
         transposed: bool,
         output_padding: Sequence[int],
         groups: int,
+        *,
+        out: A,
+    ) -> A: ...
+
+class __convolution_out_operator(Operator):
+    def __call__(
+        _op,
+        input: A,
+        weight: A,
+        bias: A | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
         *,
         out: A,
     ) -> A: ...
@@ -14506,6 +16431,12 @@ class __adaptive_avg_pool2d_out_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class __adaptive_avg_pool3d_out_operator(Operator):
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _adaptive_avg_pool2d_out_operator(Operator):
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
+
+class _adaptive_avg_pool3d_out_operator(Operator):
     def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _upsample_nearest1d_out_operator(Operator):
@@ -14608,6 +16539,144 @@ class _upsample_bicubic2d_out_operator(Operator):
         out: A,
     ) -> A: ...
 
+class _scalar_tensor_out_operator(Operator):
+    def __call__(_op, s: Scalar, *, out: A) -> A: ...
+
+class _linspace_Tensor_Tensor_out_operator(Operator):
+    def __call__(_op, start: A, end: A, steps: int, *, out: A) -> A: ...
+
+class _linspace_Tensor_Scalar_out_operator(Operator):
+    def __call__(_op, start: A, end: Scalar, steps: int, *, out: A) -> A: ...
+
+class _linspace_Scalar_Tensor_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: A, steps: int, *, out: A) -> A: ...
+
+class _logspace_Tensor_Tensor_out_operator(Operator):
+    def __call__(_op, start: A, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
+class _logspace_Tensor_Scalar_out_operator(Operator):
+    def __call__(_op, start: A, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
+class _logspace_Scalar_Tensor_out_operator(Operator):
+    def __call__(_op, start: Scalar, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+
+class _empty_permuted_out_operator(Operator):
+    def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
+
+class _full_like_out_operator(Operator):
+    def __call__(_op, self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _rand_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _randn_like_out_operator(Operator):
+    def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _rand_like_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
+class _randn_like_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
+class _randint_like_out_operator(Operator):
+    def __call__(_op, self: A, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _randint_like_Tensor_out_operator(Operator):
+    def __call__(_op, self: A, high: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _randint_like_low_dtype_out_operator(Operator):
+    def __call__(_op, self: A, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class _randint_like_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
+class _randint_like_Tensor_generator_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
+class _randint_like_low_generator_dtype_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+
+class _new_empty_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
+
+class _new_empty_strided_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
+
+class _new_zeros_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
+
+class _new_ones_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
+
+class _new_full_out_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
+
+class _hann_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
+class _hann_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
+class _hamming_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
+class _hamming_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
+class _hamming_window_periodic_alpha_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
+
+class _bartlett_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
+class _blackman_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
+class _kaiser_window_out_operator(Operator):
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+
+class _kaiser_window_periodic_out_operator(Operator):
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+
 class _copy_out_operator(Operator):
     def __call__(_op, self: A, src: A, non_blocking: bool = False, *, out: A) -> A: ...
 
@@ -14634,6 +16703,16 @@ class _zero__operator(Operator):
 
 class _clone_out_operator(Operator):
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+
+class __to_copy_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        *,
+        non_blocking: bool = False,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class _uniform_out_operator(Operator):
     def __call__(
@@ -18033,12 +20112,25 @@ class _nanquantile_packet(_nanquantile_call):
     scalar_out: _nanquantile_scalar_out_operator
 
 class __unique_call(Packet):
+    @overload
     def __call__(_op, self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        *,
+        out0: A,
+        out1: A,
+    ) -> tuple[A, A]: ...
 
 class __unique_packet(__unique_call):
-    default: __unique_operator
+    default: __unique_default_operator
+    out: __unique_out_operator
 
 class __unique2_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -18046,11 +20138,25 @@ class __unique2_call(Packet):
         return_inverse: bool = False,
         return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class __unique2_packet(__unique2_call):
-    default: __unique2_operator
+    default: __unique2_default_operator
+    out: __unique2_out_operator
 
 class _unique_dim_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -18059,11 +20165,26 @@ class _unique_dim_call(Packet):
         return_inverse: bool = False,
         return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class _unique_dim_packet(_unique_dim_call):
-    default: _unique_dim_operator
+    default: _unique_dim_default_operator
+    out: _unique_dim_out_operator
 
 class _unique_consecutive_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -18071,11 +20192,25 @@ class _unique_consecutive_call(Packet):
         return_counts: bool = False,
         dim: int | None = None,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class _unique_consecutive_packet(_unique_consecutive_call):
-    default: _unique_consecutive_operator
+    default: _unique_consecutive_default_operator
+    out: _unique_consecutive_out_operator
 
 class _unique_dim_consecutive_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -18083,9 +20218,22 @@ class _unique_dim_consecutive_call(Packet):
         return_inverse: bool = False,
         return_counts: bool = False,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: int,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class _unique_dim_consecutive_packet(_unique_dim_consecutive_call):
-    default: _unique_dim_consecutive_operator
+    default: _unique_dim_consecutive_default_operator
+    out: _unique_dim_consecutive_out_operator
 
 class _searchsorted_call(Packet):
     @overload
@@ -18158,10 +20306,14 @@ class _bucketize_packet(_bucketize_call):
     Scalar_out: _bucketize_Scalar_out_operator
 
 class _bincount_call(Packet):
+    @overload
     def __call__(_op, self: A, weights: A | None = None, minlength: int = 0) -> A: ...
+    @overload
+    def __call__(_op, self: A, weights: A | None = None, minlength: int = 0, *, out: A) -> A: ...
 
 class _bincount_packet(_bincount_call):
-    default: _bincount_operator
+    default: _bincount_default_operator
+    out: _bincount_out_operator
 
 class _histc_call(Packet):
     @overload
@@ -18274,46 +20426,74 @@ class _vdot_packet(_vdot_call):
     out: _vdot_out_operator
 
 class _matmul_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _matmul_packet(_matmul_call):
-    default: _matmul_operator
+    default: _matmul_default_operator
+    out: _matmul_out_operator
 
 class _linalg_matmul_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _linalg_matmul_packet(_linalg_matmul_call):
-    default: _linalg_matmul_operator
+    default: _linalg_matmul_default_operator
+    out: _linalg_matmul_out_operator
 
 class _linalg_vecdot_call(Packet):
+    @overload
     def __call__(_op, x: A, y: A, *, dim: int = -1) -> A: ...
+    @overload
+    def __call__(_op, x: A, y: A, *, dim: int = -1, out: A) -> A: ...
 
 class _linalg_vecdot_packet(_linalg_vecdot_call):
-    default: _linalg_vecdot_operator
+    default: _linalg_vecdot_default_operator
+    out: _linalg_vecdot_out_operator
 
 class _outer_call(Packet):
+    @overload
     def __call__(_op, self: A, vec2: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, vec2: A, *, out: A) -> A: ...
 
 class _outer_packet(_outer_call):
-    default: _outer_operator
+    default: _outer_default_operator
+    out: _outer_out_operator
 
 class _ger_call(Packet):
+    @overload
     def __call__(_op, self: A, vec2: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, vec2: A, *, out: A) -> A: ...
 
 class _ger_packet(_ger_call):
-    default: _ger_operator
+    default: _ger_default_operator
+    out: _ger_out_operator
 
 class _inner_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _inner_packet(_inner_call):
-    default: _inner_operator
+    default: _inner_default_operator
+    out: _inner_out_operator
 
 class _tensordot_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
 
 class _tensordot_packet(_tensordot_call):
-    default: _tensordot_operator
+    default: _tensordot_default_operator
+    out: _tensordot_out_operator
 
 class _einsum_call(Packet):
     def __call__(_op, equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
@@ -18322,34 +20502,54 @@ class _einsum_packet(_einsum_call):
     default: _einsum_operator
 
 class _kron_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
 
 class _kron_packet(_kron_call):
-    default: _kron_operator
+    default: _kron_default_operator
+    out: _kron_out_operator
 
 class _chain_matmul_call(Packet):
+    @overload
     def __call__(_op, matrices: Sequence[A]) -> A: ...
+    @overload
+    def __call__(_op, matrices: Sequence[A], *, out: A) -> A: ...
 
 class _chain_matmul_packet(_chain_matmul_call):
-    default: _chain_matmul_operator
+    default: _chain_matmul_default_operator
+    out: _chain_matmul_out_operator
 
 class _linalg_multi_dot_call(Packet):
+    @overload
     def __call__(_op, tensors: Sequence[A]) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[A], *, out: A) -> A: ...
 
 class _linalg_multi_dot_packet(_linalg_multi_dot_call):
-    default: _linalg_multi_dot_operator
+    default: _linalg_multi_dot_default_operator
+    out: _linalg_multi_dot_out_operator
 
 class _linalg_matrix_power_call(Packet):
+    @overload
     def __call__(_op, self: A, n: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, n: int, *, out: A) -> A: ...
 
 class _linalg_matrix_power_packet(_linalg_matrix_power_call):
-    default: _linalg_matrix_power_operator
+    default: _linalg_matrix_power_default_operator
+    out: _linalg_matrix_power_out_operator
 
 class _matrix_power_call(Packet):
+    @overload
     def __call__(_op, self: A, n: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, n: int, *, out: A) -> A: ...
 
 class _matrix_power_packet(_matrix_power_call):
-    default: _matrix_power_operator
+    default: _matrix_power_default_operator
+    out: _matrix_power_out_operator
 
 class _linalg_cross_call(Packet):
     @overload
@@ -18362,10 +20562,14 @@ class _linalg_cross_packet(_linalg_cross_call):
     out: _linalg_cross_out_operator
 
 class _cross_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A, dim: int | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, dim: int | None = None, *, out: A) -> A: ...
 
 class _cross_packet(_cross_call):
-    default: _cross_operator
+    default: _cross_default_operator
+    out: _cross_out_operator
 
 class _addmm_call(Packet):
     @overload
@@ -18450,16 +20654,24 @@ class _linalg_inv_ex_packet(_linalg_inv_ex_call):
     inverse: _linalg_inv_ex_inverse_operator
 
 class _linalg_inv_call(Packet):
+    @overload
     def __call__(_op, A_: A) -> A: ...
+    @overload
+    def __call__(_op, A_: A, *, out: A) -> A: ...
 
 class _linalg_inv_packet(_linalg_inv_call):
-    default: _linalg_inv_operator
+    default: _linalg_inv_default_operator
+    out: _linalg_inv_out_operator
 
 class _inverse_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _inverse_packet(_inverse_call):
-    default: _inverse_operator
+    default: _inverse_default_operator
+    out: _inverse_out_operator
 
 class __linalg_solve_ex_call(Packet):
     @overload
@@ -18490,16 +20702,40 @@ class __linalg_solve_ex_packet(__linalg_solve_ex_call):
     result: __linalg_solve_ex_result_operator
 
 class _linalg_solve_ex_call(Packet):
-    def __call__(_op, A_: A, B: A, *, left: bool = True, check_errors: bool = False) -> linalg_solve_ex_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+    ) -> linalg_solve_ex_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        B: A,
+        *,
+        left: bool = True,
+        check_errors: bool = False,
+        result: A,
+        info: A,
+    ) -> linalg_solve_ex_out_result[A]: ...
 
 class _linalg_solve_ex_packet(_linalg_solve_ex_call):
-    default: _linalg_solve_ex_operator
+    default: _linalg_solve_ex_default_operator
+    out: _linalg_solve_ex_out_operator
 
 class _linalg_solve_call(Packet):
+    @overload
     def __call__(_op, A_: A, B: A, *, left: bool = True) -> A: ...
+    @overload
+    def __call__(_op, A_: A, B: A, *, left: bool = True, out: A) -> A: ...
 
 class _linalg_solve_packet(_linalg_solve_call):
-    default: _linalg_solve_operator
+    default: _linalg_solve_default_operator
+    out: _linalg_solve_out_operator
 
 class _linalg_solve_triangular_call(Packet):
     @overload
@@ -18569,16 +20805,24 @@ class _linalg_lu_solve_packet(_linalg_lu_solve_call):
     out: _linalg_lu_solve_out_operator
 
 class _linalg_tensorinv_call(Packet):
+    @overload
     def __call__(_op, self: A, ind: int = 2) -> A: ...
+    @overload
+    def __call__(_op, self: A, ind: int = 2, *, out: A) -> A: ...
 
 class _linalg_tensorinv_packet(_linalg_tensorinv_call):
-    default: _linalg_tensorinv_operator
+    default: _linalg_tensorinv_default_operator
+    out: _linalg_tensorinv_out_operator
 
 class _linalg_tensorsolve_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, other: A, dims: Sequence[int] | None = None, *, out: A) -> A: ...
 
 class _linalg_tensorsolve_packet(_linalg_tensorsolve_call):
-    default: _linalg_tensorsolve_operator
+    default: _linalg_tensorsolve_default_operator
+    out: _linalg_tensorsolve_out_operator
 
 class __linalg_det_call(Packet):
     @overload
@@ -18591,10 +20835,14 @@ class __linalg_det_packet(__linalg_det_call):
     result: __linalg_det_result_operator
 
 class _linalg_det_call(Packet):
+    @overload
     def __call__(_op, A_: A) -> A: ...
+    @overload
+    def __call__(_op, A_: A, *, out: A) -> A: ...
 
 class _linalg_det_packet(_linalg_det_call):
-    default: _linalg_det_operator
+    default: _linalg_det_default_operator
+    out: _linalg_det_out_operator
 
 class _det_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -18613,16 +20861,24 @@ class __linalg_slogdet_packet(__linalg_slogdet_call):
     sign: __linalg_slogdet_sign_operator
 
 class _linalg_slogdet_call(Packet):
-    def __call__(_op, A_: A) -> linalg_slogdet_result[A]: ...
+    @overload
+    def __call__(_op, A_: A) -> linalg_slogdet_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, sign: A, logabsdet: A) -> linalg_slogdet_out_result[A]: ...
 
 class _linalg_slogdet_packet(_linalg_slogdet_call):
-    default: _linalg_slogdet_operator
+    default: _linalg_slogdet_default_operator
+    out: _linalg_slogdet_out_operator
 
 class _slogdet_call(Packet):
-    def __call__(_op, self: A) -> slogdet_result[A]: ...
+    @overload
+    def __call__(_op, self: A) -> slogdet_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, *, sign: A, logabsdet: A) -> slogdet_out_result[A]: ...
 
 class _slogdet_packet(_slogdet_call):
-    default: _slogdet_operator
+    default: _slogdet_default_operator
+    out: _slogdet_out_operator
 
 class _logdet_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -18656,10 +20912,14 @@ class _linalg_lu_factor_ex_packet(_linalg_lu_factor_ex_call):
     out: _linalg_lu_factor_ex_out_operator
 
 class _linalg_lu_factor_call(Packet):
-    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, pivot: bool = True) -> linalg_lu_factor_default_result[A]: ...
+    @overload
+    def __call__(_op, A_: A, *, pivot: bool = True, LU: A, pivots: A) -> linalg_lu_factor_out_result[A]: ...
 
 class _linalg_lu_factor_packet(_linalg_lu_factor_call):
-    default: _linalg_lu_factor_operator
+    default: _linalg_lu_factor_default_operator
+    out: _linalg_lu_factor_out_operator
 
 class _linalg_lu_call(Packet):
     @overload
@@ -18696,16 +20956,24 @@ class _linalg_cholesky_ex_packet(_linalg_cholesky_ex_call):
     L: _linalg_cholesky_ex_L_operator
 
 class _linalg_cholesky_call(Packet):
+    @overload
     def __call__(_op, self: A, *, upper: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, upper: bool = False, out: A) -> A: ...
 
 class _linalg_cholesky_packet(_linalg_cholesky_call):
-    default: _linalg_cholesky_operator
+    default: _linalg_cholesky_default_operator
+    out: _linalg_cholesky_out_operator
 
 class _cholesky_call(Packet):
+    @overload
     def __call__(_op, self: A, upper: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, upper: bool = False, *, out: A) -> A: ...
 
 class _cholesky_packet(_cholesky_call):
-    default: _cholesky_operator
+    default: _cholesky_default_operator
+    out: _cholesky_out_operator
 
 class _linalg_qr_call(Packet):
     @overload
@@ -18718,10 +20986,14 @@ class _linalg_qr_packet(_linalg_qr_call):
     out: _linalg_qr_out_operator
 
 class _qr_call(Packet):
-    def __call__(_op, self: A, some: bool = True) -> qr_result[A]: ...
+    @overload
+    def __call__(_op, self: A, some: bool = True) -> qr_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, some: bool = True, *, Q: A, R: A) -> qr_Q_result[A]: ...
 
 class _qr_packet(_qr_call):
-    default: _qr_operator
+    default: _qr_default_operator
+    Q: _qr_Q_operator
 
 class __linalg_eigh_call(Packet):
     @overload
@@ -18742,16 +21014,24 @@ class __linalg_eigh_packet(__linalg_eigh_call):
     eigenvalues: __linalg_eigh_eigenvalues_operator
 
 class _linalg_eigh_call(Packet):
-    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_result[A]: ...
+    @overload
+    def __call__(_op, self: A, UPLO: str = "L") -> linalg_eigh_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, UPLO: str = "L", *, eigvals: A, eigvecs: A) -> linalg_eigh_eigvals_result[A]: ...
 
 class _linalg_eigh_packet(_linalg_eigh_call):
-    default: _linalg_eigh_operator
+    default: _linalg_eigh_default_operator
+    eigvals: _linalg_eigh_eigvals_operator
 
 class _linalg_eigvalsh_call(Packet):
+    @overload
     def __call__(_op, self: A, UPLO: str = "L") -> A: ...
+    @overload
+    def __call__(_op, self: A, UPLO: str = "L", *, out: A) -> A: ...
 
 class _linalg_eigvalsh_packet(_linalg_eigvalsh_call):
-    default: _linalg_eigvalsh_operator
+    default: _linalg_eigvalsh_default_operator
+    out: _linalg_eigvalsh_out_operator
 
 class _linalg_eig_call(Packet):
     @overload
@@ -18770,10 +21050,14 @@ class __linalg_eigvals_packet(__linalg_eigvals_call):
     default: __linalg_eigvals_operator
 
 class _linalg_eigvals_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _linalg_eigvals_packet(_linalg_eigvals_call):
-    default: _linalg_eigvals_operator
+    default: _linalg_eigvals_default_operator
+    out: _linalg_eigvals_out_operator
 
 class __linalg_svd_call(Packet):
     @overload
@@ -18803,22 +21087,49 @@ class __linalg_svd_packet(__linalg_svd_call):
     U: __linalg_svd_U_operator
 
 class _linalg_svd_call(Packet):
-    def __call__(_op, A_: A, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = True,
+        *,
+        driver: str | None = None,
+    ) -> linalg_svd_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        A_: A,
+        full_matrices: bool = True,
+        *,
+        driver: str | None = None,
+        U: A,
+        S: A,
+        Vh: A,
+    ) -> linalg_svd_U_result[A]: ...
 
 class _linalg_svd_packet(_linalg_svd_call):
-    default: _linalg_svd_operator
+    default: _linalg_svd_default_operator
+    U: _linalg_svd_U_operator
 
 class _linalg_svdvals_call(Packet):
+    @overload
     def __call__(_op, A_: A, *, driver: str | None = None) -> A: ...
+    @overload
+    def __call__(_op, A_: A, *, driver: str | None = None, out: A) -> A: ...
 
 class _linalg_svdvals_packet(_linalg_svdvals_call):
-    default: _linalg_svdvals_operator
+    default: _linalg_svdvals_default_operator
+    out: _linalg_svdvals_out_operator
 
 class _svd_call(Packet):
-    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_result[A]: ...
+    @overload
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True) -> svd_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, some: bool = True, compute_uv: bool = True, *, U: A, S: A, V: A) -> svd_U_result[A]: ...
 
 class _svd_packet(_svd_call):
-    default: _svd_operator
+    default: _svd_default_operator
+    U: _svd_U_operator
 
 class _linalg_pinv_call(Packet):
     @overload
@@ -18833,15 +21144,43 @@ class _linalg_pinv_call(Packet):
         hermitian: bool = False,
     ) -> A: ...
     @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
     def __call__(_op, self: A, rcond: float, hermitian: bool = False) -> A: ...
     @overload
     def __call__(_op, self: A, rcond: A, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, rcond: A, hermitian: bool = False, *, out: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: A | None = None,
+        rtol: A | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(_op, self: A, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
 
 class _linalg_pinv_packet(_linalg_pinv_call):
     atol_rtol_tensor: _linalg_pinv_atol_rtol_tensor_operator
     atol_rtol_float: _linalg_pinv_atol_rtol_float_operator
+    atol_rtol_float_out: _linalg_pinv_atol_rtol_float_out_operator
     default: _linalg_pinv_default_operator
     rcond_tensor: _linalg_pinv_rcond_tensor_operator
+    out_rcond_tensor: _linalg_pinv_out_rcond_tensor_operator
+    atol_rtol_tensor_out: _linalg_pinv_atol_rtol_tensor_out_operator
+    out: _linalg_pinv_out_operator
 
 class _pinverse_call(Packet):
     def __call__(_op, self: A, rcond: float = 1e-15) -> A: ...
@@ -18855,6 +21194,16 @@ class _linalg_matrix_rank_call(Packet):
     @overload
     def __call__(
         _op,
+        input: A,
+        *,
+        atol: A | None = None,
+        rtol: A | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
         self: A,
         *,
         atol: float | None = None,
@@ -18862,15 +21211,33 @@ class _linalg_matrix_rank_call(Packet):
         hermitian: bool = False,
     ) -> A: ...
     @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        atol: float | None = None,
+        rtol: float | None = None,
+        hermitian: bool = False,
+        out: A,
+    ) -> A: ...
+    @overload
     def __call__(_op, self: A, tol: float, hermitian: bool = False) -> A: ...
     @overload
     def __call__(_op, input: A, tol: A, hermitian: bool = False) -> A: ...
+    @overload
+    def __call__(_op, input: A, tol: A, hermitian: bool = False, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, tol: float, hermitian: bool = False, *, out: A) -> A: ...
 
 class _linalg_matrix_rank_packet(_linalg_matrix_rank_call):
     atol_rtol_tensor: _linalg_matrix_rank_atol_rtol_tensor_operator
+    atol_rtol_tensor_out: _linalg_matrix_rank_atol_rtol_tensor_out_operator
     atol_rtol_float: _linalg_matrix_rank_atol_rtol_float_operator
+    atol_rtol_float_out: _linalg_matrix_rank_atol_rtol_float_out_operator
     default: _linalg_matrix_rank_default_operator
     tol_tensor: _linalg_matrix_rank_tol_tensor_operator
+    out_tol_tensor: _linalg_matrix_rank_out_tol_tensor_operator
+    out: _linalg_matrix_rank_out_operator
 
 class _linalg_matrix_norm_call(Packet):
     @overload
@@ -18887,16 +21254,40 @@ class _linalg_matrix_norm_call(Packet):
     def __call__(
         _op,
         self: A,
+        ord: Scalar,
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
         ord: str = "fro",
         dim: Sequence[int] = (-2, -1),
         keepdim: bool = False,
         *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: str = "fro",
+        dim: Sequence[int] = (-2, -1),
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
 
 class _linalg_matrix_norm_packet(_linalg_matrix_norm_call):
     default: _linalg_matrix_norm_default_operator
+    out: _linalg_matrix_norm_out_operator
     str_ord: _linalg_matrix_norm_str_ord_operator
+    str_ord_out: _linalg_matrix_norm_str_ord_out_operator
 
 class _linalg_norm_call(Packet):
     @overload
@@ -18913,36 +21304,72 @@ class _linalg_norm_call(Packet):
     def __call__(
         _op,
         self: A,
+        ord: Scalar | None = None,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
         ord: str,
         dim: Sequence[int] | int | None = None,
         keepdim: bool = False,
         *,
         dtype: DTypeLike | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        ord: str,
+        dim: Sequence[int] | int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: DTypeLike | None = None,
+        out: A,
+    ) -> A: ...
 
 class _linalg_norm_packet(_linalg_norm_call):
     default: _linalg_norm_default_operator
+    out: _linalg_norm_out_operator
     ord_str: _linalg_norm_ord_str_operator
+    ord_str_out: _linalg_norm_ord_str_out_operator
 
 class _nuclear_norm_call(Packet):
     @overload
     def __call__(_op, self: A, keepdim: bool = False) -> A: ...
     @overload
     def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: Sequence[int] | int, keepdim: bool = False, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, keepdim: bool = False, *, out: A) -> A: ...
 
 class _nuclear_norm_packet(_nuclear_norm_call):
     default: _nuclear_norm_default_operator
     dim: _nuclear_norm_dim_operator
+    dim_out: _nuclear_norm_dim_out_operator
+    out: _nuclear_norm_out_operator
 
 class _linalg_cond_call(Packet):
     @overload
     def __call__(_op, self: A, p: Scalar | None = None) -> A: ...
     @overload
+    def __call__(_op, self: A, p: Scalar | None = None, *, out: A) -> A: ...
+    @overload
     def __call__(_op, self: A, p: str) -> A: ...
+    @overload
+    def __call__(_op, self: A, p: str, *, out: A) -> A: ...
 
 class _linalg_cond_packet(_linalg_cond_call):
     default: _linalg_cond_default_operator
+    out: _linalg_cond_out_operator
     p_str: _linalg_cond_p_str_operator
+    p_str_out: _linalg_cond_p_str_out_operator
 
 class _cdist_call(Packet):
     def __call__(_op, x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
@@ -18951,10 +21378,14 @@ class _cdist_packet(_cdist_call):
     default: _cdist_operator
 
 class __euclidean_dist_call(Packet):
+    @overload
     def __call__(_op, x1: A, x2: A) -> A: ...
+    @overload
+    def __call__(_op, x1: A, x2: A, *, out: A) -> A: ...
 
 class __euclidean_dist_packet(__euclidean_dist_call):
-    default: __euclidean_dist_operator
+    default: __euclidean_dist_default_operator
+    out: __euclidean_dist_out_operator
 
 class __cdist_forward_call(Packet):
     @overload
@@ -19289,16 +21720,24 @@ class _dsplit_packet(_dsplit_call):
     array: _dsplit_array_operator
 
 class _unsafe_split_call(Packet):
+    @overload
     def __call__(_op, self: A, split_size: int, dim: int = 0) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, split_size: int, dim: int = 0, *, out: Sequence[A]) -> None: ...
 
 class _unsafe_split_packet(_unsafe_split_call):
     Tensor: _unsafe_split_Tensor_operator
+    Tensor_out: _unsafe_split_Tensor_out_operator
 
 class _unsafe_split_with_sizes_call(Packet):
+    @overload
     def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[A]) -> None: ...
 
 class _unsafe_split_with_sizes_packet(_unsafe_split_with_sizes_call):
-    default: _unsafe_split_with_sizes_operator
+    default: _unsafe_split_with_sizes_default_operator
+    out: _unsafe_split_with_sizes_out_operator
 
 class _unsafe_chunk_call(Packet):
     def __call__(_op, self: A, chunks: int, dim: int = 0) -> list[A]: ...
@@ -19398,58 +21837,111 @@ class _resize_as__packet(_resize_as__call):
     default: _resize_as__operator
 
 class _alias_copy_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _alias_copy_packet(_alias_copy_call):
-    default: _alias_copy_operator
+    default: _alias_copy_default_operator
+    out: _alias_copy_out_operator
 
 class _as_strided_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _as_strided_copy_packet(_as_strided_copy_call):
-    default: _as_strided_copy_operator
+    default: _as_strided_copy_default_operator
+    out: _as_strided_copy_out_operator
 
 class _detach_copy_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _detach_copy_packet(_detach_copy_call):
-    default: _detach_copy_operator
+    default: _detach_copy_default_operator
+    out: _detach_copy_out_operator
 
 class _diagonal_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
 
 class _diagonal_copy_packet(_diagonal_copy_call):
-    default: _diagonal_copy_operator
+    default: _diagonal_copy_default_operator
+    out: _diagonal_copy_out_operator
 
 class _expand_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], *, implicit: bool = False, out: A) -> A: ...
 
 class _expand_copy_packet(_expand_copy_call):
-    default: _expand_copy_operator
+    default: _expand_copy_default_operator
+    out: _expand_copy_out_operator
 
 class _permute_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dims: Sequence[int]) -> A: ...
+    @overload
+    def __call__(_op, self: A, dims: Sequence[int], *, out: A) -> A: ...
 
 class _permute_copy_packet(_permute_copy_call):
-    default: _permute_copy_operator
+    default: _permute_copy_default_operator
+    out: _permute_copy_out_operator
 
 class __reshape_alias_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 
 class __reshape_alias_copy_packet(__reshape_alias_copy_call):
-    default: __reshape_alias_copy_operator
+    default: __reshape_alias_copy_default_operator
+    out: __reshape_alias_copy_out_operator
 
 class _select_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int, index: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, index: int, *, out: A) -> A: ...
 
 class _select_copy_packet(_select_copy_call):
     int: _select_copy_int_operator
+    int_out: _select_copy_int_out_operator
 
 class _slice_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _slice_copy_packet(_slice_copy_call):
     Tensor: _slice_copy_Tensor_operator
+    Tensor_out: _slice_copy_Tensor_out_operator
 
 class _squeeze_copy_call(Packet):
     @overload
@@ -19458,57 +21950,96 @@ class _squeeze_copy_call(Packet):
     def __call__(_op, self: A, dim: int) -> A: ...
     @overload
     def __call__(_op, self: A, dim: Sequence[int]) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: Sequence[int], *, out: A) -> A: ...
 
 class _squeeze_copy_packet(_squeeze_copy_call):
     default: _squeeze_copy_default_operator
     dim: _squeeze_copy_dim_operator
     dims: _squeeze_copy_dims_operator
+    out: _squeeze_copy_out_operator
+    dim_out: _squeeze_copy_dim_out_operator
+    dims_out: _squeeze_copy_dims_out_operator
 
 class _t_copy_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _t_copy_packet(_t_copy_call):
-    default: _t_copy_operator
+    default: _t_copy_default_operator
+    out: _t_copy_out_operator
 
 class _transpose_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dim0: int, dim1: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim0: int, dim1: int, *, out: A) -> A: ...
 
 class _transpose_copy_packet(_transpose_copy_call):
     int: _transpose_copy_int_operator
+    int_out: _transpose_copy_int_out_operator
 
 class _unfold_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dimension: int, size: int, step: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dimension: int, size: int, step: int, *, out: A) -> A: ...
 
 class _unfold_copy_packet(_unfold_copy_call):
-    default: _unfold_copy_operator
+    default: _unfold_copy_default_operator
+    out: _unfold_copy_out_operator
 
 class _unsqueeze_copy_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, *, out: A) -> A: ...
 
 class _unsqueeze_copy_packet(_unsqueeze_copy_call):
-    default: _unsqueeze_copy_operator
+    default: _unsqueeze_copy_default_operator
+    out: _unsqueeze_copy_out_operator
 
 class _view_as_complex_copy_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _view_as_complex_copy_packet(_view_as_complex_copy_call):
-    default: _view_as_complex_copy_operator
+    default: _view_as_complex_copy_default_operator
+    out: _view_as_complex_copy_out_operator
 
 class _view_as_real_copy_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _view_as_real_copy_packet(_view_as_real_copy_call):
-    default: _view_as_real_copy_operator
+    default: _view_as_real_copy_default_operator
+    out: _view_as_real_copy_out_operator
 
 class _view_copy_call(Packet):
     @overload
     def __call__(_op, self: A, size: Sequence[int]) -> A: ...
     @overload
     def __call__(_op, self: A, dtype: DTypeLike) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, dtype: DTypeLike, *, out: A) -> A: ...
 
 class _view_copy_packet(_view_copy_call):
     default: _view_copy_default_operator
     dtype: _view_copy_dtype_operator
+    out: _view_copy_out_operator
+    dtype_out: _view_copy_dtype_out_operator
 
 class _flip_call(Packet):
     @overload
@@ -19615,11 +22146,14 @@ class _repeat_interleave_call(Packet):
     def __call__(_op, self: A, repeats: A, dim: int | None = None, *, output_size: int | None = None) -> A: ...
     @overload
     def __call__(_op, self: A, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> A: ...
+    @overload
+    def __call__(_op, repeats: A, *, output_size: int | None = None, out: A) -> A: ...
 
 class _repeat_interleave_packet(_repeat_interleave_call):
     Tensor: _repeat_interleave_Tensor_operator
     self_Tensor: _repeat_interleave_self_Tensor_operator
     self_int: _repeat_interleave_self_int_operator
+    Tensor_out: _repeat_interleave_Tensor_out_operator
 
 class _concat_call(Packet):
     @overload
@@ -19750,6 +22284,7 @@ class _diag_embed_packet(_diag_embed_call):
     out: _diag_embed_out_operator
 
 class _tril_indices_call(Packet):
+    @overload
     def __call__(
         _op,
         row: int,
@@ -19761,11 +22296,15 @@ class _tril_indices_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 
 class _tril_indices_packet(_tril_indices_call):
-    default: _tril_indices_operator
+    default: _tril_indices_default_operator
+    out: _tril_indices_out_operator
 
 class _triu_indices_call(Packet):
+    @overload
     def __call__(
         _op,
         row: int,
@@ -19777,9 +22316,12 @@ class _triu_indices_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 
 class _triu_indices_packet(_triu_indices_call):
-    default: _triu_indices_operator
+    default: _triu_indices_default_operator
+    out: _triu_indices_out_operator
 
 class _slice_scatter_call(Packet):
     @overload
@@ -19830,6 +22372,7 @@ class _diagonal_scatter_packet(_diagonal_scatter_call):
     out: _diagonal_scatter_out_operator
 
 class _as_strided_scatter_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -19838,9 +22381,21 @@ class _as_strided_scatter_call(Packet):
         stride: Sequence[int],
         storage_offset: int | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        src: A,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _as_strided_scatter_packet(_as_strided_scatter_call):
-    default: _as_strided_scatter_operator
+    default: _as_strided_scatter_default_operator
+    out: _as_strided_scatter_out_operator
 
 class _constant_pad_nd_call(Packet):
     @overload
@@ -20157,10 +22712,14 @@ class _masked_fill_packet(_masked_fill_call):
     Tensor_out: _masked_fill_Tensor_out_operator
 
 class _masked_select_call(Packet):
+    @overload
     def __call__(_op, self: A, mask: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, mask: A, *, out: A) -> A: ...
 
 class _masked_select_packet(_masked_select_call):
-    default: _masked_select_operator
+    default: _masked_select_default_operator
+    out: _masked_select_out_operator
 
 class _nonzero_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -20221,16 +22780,24 @@ class __log_softmax_packet(__log_softmax_call):
     out: __log_softmax_out_operator
 
 class _softmax_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
 
 class _softmax_packet(_softmax_call):
     int: _softmax_int_operator
+    int_out: _softmax_int_out_operator
 
 class _log_softmax_call(Packet):
+    @overload
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
+    @overload
+    def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) -> A: ...
 
 class _log_softmax_packet(_log_softmax_call):
     int: _log_softmax_int_operator
+    int_out: _log_softmax_int_out_operator
 
 class __safe_softmax_call(Packet):
     def __call__(_op, self: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
@@ -20239,10 +22806,14 @@ class __safe_softmax_packet(__safe_softmax_call):
     default: __safe_softmax_operator
 
 class _linear_call(Packet):
+    @overload
     def __call__(_op, input: A, weight: A, bias: A | None = None) -> A: ...
+    @overload
+    def __call__(_op, input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
 
 class _linear_packet(_linear_call):
-    default: _linear_operator
+    default: _linear_default_operator
+    out: _linear_out_operator
 
 class _bilinear_call(Packet):
     def __call__(_op, input1: A, input2: A, weight: A, bias: A | None = None) -> A: ...
@@ -20552,13 +23123,31 @@ class __native_batch_norm_legit_call(Packet):
         momentum: float,
         eps: float,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A,
+        running_var: A,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: A,
+        save_mean: A,
+        save_invstd: A,
+    ) -> tuple[A, A, A]: ...
 
 class __native_batch_norm_legit_packet(__native_batch_norm_legit_call):
     no_stats: __native_batch_norm_legit_no_stats_operator
     no_stats_out: __native_batch_norm_legit_no_stats_out_operator
     default: __native_batch_norm_legit_default_operator
+    out: __native_batch_norm_legit_out_operator
 
 class __native_batch_norm_legit_no_training_call(Packet):
+    @overload
     def __call__(
         _op,
         input: A,
@@ -20569,11 +23158,28 @@ class __native_batch_norm_legit_no_training_call(Packet):
         momentum: float,
         eps: float,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A,
+        running_var: A,
+        momentum: float,
+        eps: float,
+        *,
+        out0: A,
+        out1: A,
+        out2: A,
+    ) -> tuple[A, A, A]: ...
 
 class __native_batch_norm_legit_no_training_packet(__native_batch_norm_legit_no_training_call):
-    default: __native_batch_norm_legit_no_training_operator
+    default: __native_batch_norm_legit_no_training_def_operator
+    out: __native_batch_norm_legit_no_training_out_operator
 
 class _native_batch_norm_call(Packet):
+    @overload
     def __call__(
         _op,
         input: A,
@@ -20585,9 +23191,26 @@ class _native_batch_norm_call(Packet):
         momentum: float,
         eps: float,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        input: A,
+        weight: A | None,
+        bias: A | None,
+        running_mean: A | None,
+        running_var: A | None,
+        training: bool,
+        momentum: float,
+        eps: float,
+        *,
+        out: A,
+        save_mean: A,
+        save_invstd: A,
+    ) -> tuple[A, A, A]: ...
 
 class _native_batch_norm_packet(_native_batch_norm_call):
-    default: _native_batch_norm_operator
+    default: _native_batch_norm_default_operator
+    out: _native_batch_norm_out_operator
 
 class _batch_norm_call(Packet):
     def __call__(
@@ -20924,6 +23547,7 @@ class _binary_cross_entropy_packet(_binary_cross_entropy_call):
     out: _binary_cross_entropy_out_operator
 
 class _binary_cross_entropy_with_logits_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -20932,9 +23556,21 @@ class _binary_cross_entropy_with_logits_call(Packet):
         pos_weight: A | None = None,
         reduction: int = 1,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        pos_weight: A | None = None,
+        reduction: int = 1,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _binary_cross_entropy_with_logits_packet(_binary_cross_entropy_with_logits_call):
-    default: _binary_cross_entropy_with_logits_operator
+    default: _binary_cross_entropy_with_logits_default_operator
+    out: _binary_cross_entropy_with_logits_out_operator
 
 class _kl_div_call(Packet):
     def __call__(_op, self: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
@@ -20943,10 +23579,14 @@ class _kl_div_packet(_kl_div_call):
     default: _kl_div_operator
 
 class _soft_margin_loss_call(Packet):
+    @overload
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 
 class _soft_margin_loss_packet(_soft_margin_loss_call):
-    default: _soft_margin_loss_operator
+    default: _soft_margin_loss_default_operator
+    out: _soft_margin_loss_out_operator
 
 class _hinge_embedding_loss_call(Packet):
     def __call__(_op, self: A, target: A, margin: float = 1.0, reduction: int = 1) -> A: ...
@@ -20961,6 +23601,7 @@ class _poisson_nll_loss_packet(_poisson_nll_loss_call):
     default: _poisson_nll_loss_operator
 
 class _nll_loss_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -20969,9 +23610,21 @@ class _nll_loss_call(Packet):
         reduction: int = 1,
         ignore_index: int = -100,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _nll_loss_packet(_nll_loss_call):
-    default: _nll_loss_operator
+    default: _nll_loss_default_operator
+    out: _nll_loss_out_operator
 
 class _nll_loss_forward_call(Packet):
     @overload
@@ -21001,6 +23654,7 @@ class _nll_loss_forward_packet(_nll_loss_forward_call):
     output: _nll_loss_forward_output_operator
 
 class _nll_loss2d_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -21009,9 +23663,21 @@ class _nll_loss2d_call(Packet):
         reduction: int = 1,
         ignore_index: int = -100,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        target: A,
+        weight: A | None = None,
+        reduction: int = 1,
+        ignore_index: int = -100,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _nll_loss2d_packet(_nll_loss2d_call):
-    default: _nll_loss2d_operator
+    default: _nll_loss2d_default_operator
+    out: _nll_loss2d_out_operator
 
 class _nll_loss2d_forward_call(Packet):
     @overload
@@ -21096,10 +23762,14 @@ class _multi_margin_loss_packet(_multi_margin_loss_call):
     out: _multi_margin_loss_out_operator
 
 class _multilabel_margin_loss_call(Packet):
+    @overload
     def __call__(_op, self: A, target: A, reduction: int = 1) -> A: ...
+    @overload
+    def __call__(_op, self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 
 class _multilabel_margin_loss_packet(_multilabel_margin_loss_call):
-    default: _multilabel_margin_loss_operator
+    default: _multilabel_margin_loss_default_operator
+    out: _multilabel_margin_loss_out_operator
 
 class _multilabel_margin_loss_forward_call(Packet):
     @overload
@@ -21186,6 +23856,7 @@ class _convolution_packet(_convolution_call):
     out: _convolution_out_operator
 
 class __convolution_call(Packet):
+    @overload
     def __call__(
         _op,
         input: A,
@@ -21202,9 +23873,29 @@ class __convolution_call(Packet):
         cudnn_enabled: bool,
         allow_tf32: bool,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        input: A,
+        weight: A,
+        bias: A | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        transposed: bool,
+        output_padding: Sequence[int],
+        groups: int,
+        benchmark: bool,
+        deterministic: bool,
+        cudnn_enabled: bool,
+        allow_tf32: bool,
+        *,
+        out: A,
+    ) -> A: ...
 
 class __convolution_packet(__convolution_call):
-    default: __convolution_operator
+    default: __convolution_default_operator
+    out: __convolution_out_operator
 
 class _conv1d_call(Packet):
     @overload
@@ -21567,6 +24258,7 @@ class _avg_pool3d_packet(_avg_pool3d_call):
     out: _avg_pool3d_out_operator
 
 class _avg_pool1d_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -21576,9 +24268,22 @@ class _avg_pool1d_call(Packet):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        kernel_size: Sequence[int] | int,
+        stride: Sequence[int] | int = (),
+        padding: Sequence[int] | int = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _avg_pool1d_packet(_avg_pool1d_call):
-    default: _avg_pool1d_operator
+    default: _avg_pool1d_default_operator
+    out: _avg_pool1d_out_operator
 
 class __adaptive_avg_pool2d_call(Packet):
     @overload
@@ -21601,22 +24306,34 @@ class __adaptive_avg_pool3d_packet(__adaptive_avg_pool3d_call):
     out: __adaptive_avg_pool3d_out_operator
 
 class _adaptive_avg_pool1d_call(Packet):
+    @overload
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+    @overload
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _adaptive_avg_pool1d_packet(_adaptive_avg_pool1d_call):
-    default: _adaptive_avg_pool1d_operator
+    default: _adaptive_avg_pool1d_default_operator
+    out: _adaptive_avg_pool1d_out_operator
 
 class _adaptive_avg_pool2d_call(Packet):
+    @overload
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+    @overload
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _adaptive_avg_pool2d_packet(_adaptive_avg_pool2d_call):
-    default: _adaptive_avg_pool2d_operator
+    default: _adaptive_avg_pool2d_default_operator
+    out: _adaptive_avg_pool2d_out_operator
 
 class _adaptive_avg_pool3d_call(Packet):
+    @overload
     def __call__(_op, self: A, output_size: Sequence[int] | int) -> A: ...
+    @overload
+    def __call__(_op, self: A, output_size: Sequence[int] | int, *, out: A) -> A: ...
 
 class _adaptive_avg_pool3d_packet(_adaptive_avg_pool3d_call):
-    default: _adaptive_avg_pool3d_operator
+    default: _adaptive_avg_pool3d_default_operator
+    out: _adaptive_avg_pool3d_out_operator
 
 class _adaptive_max_pool2d_call(Packet):
     @overload
@@ -21671,6 +24388,15 @@ class _upsample_nearest2d_call(Packet):
     @overload
     def __call__(
         _op,
+        input: A,
+        output_size: Sequence[int] | None,
+        scale_factors: Sequence[float] | None,
+        *,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
         self: A,
         output_size: Sequence[int] | int,
         scales_h: float | None = None,
@@ -21682,6 +24408,7 @@ class _upsample_nearest2d_call(Packet):
 class _upsample_nearest2d_packet(_upsample_nearest2d_call):
     default: _upsample_nearest2d_default_operator
     vec: _upsample_nearest2d_vec_operator
+    vec_out: _upsample_nearest2d_vec_out_operator
     out: _upsample_nearest2d_out_operator
 
 class _upsample_nearest3d_call(Packet):
@@ -21836,6 +24563,16 @@ class _upsample_bilinear2d_call(Packet):
     @overload
     def __call__(
         _op,
+        input: A,
+        output_size: Sequence[int] | None,
+        align_corners: bool,
+        scale_factors: Sequence[float] | None,
+        *,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
         self: A,
         output_size: Sequence[int] | int,
         align_corners: bool,
@@ -21848,6 +24585,7 @@ class _upsample_bilinear2d_call(Packet):
 class _upsample_bilinear2d_packet(_upsample_bilinear2d_call):
     default: _upsample_bilinear2d_default_operator
     vec: _upsample_bilinear2d_vec_operator
+    vec_out: _upsample_bilinear2d_vec_out_operator
     out: _upsample_bilinear2d_out_operator
 
 class _upsample_trilinear3d_call(Packet):
@@ -21942,6 +24680,7 @@ class _empty_packet(_empty_call):
     out: _empty_out_operator
 
 class _empty_strided_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -21952,9 +24691,12 @@ class _empty_strided_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 
 class _empty_strided_packet(_empty_strided_call):
-    default: _empty_strided_operator
+    default: _empty_strided_default_operator
+    out: _empty_strided_out_operator
 
 class _zeros_call(Packet):
     @overload
@@ -22012,6 +24754,7 @@ class _full_packet(_full_call):
     out: _full_out_operator
 
 class _scalar_tensor_call(Packet):
+    @overload
     def __call__(
         _op,
         s: Scalar,
@@ -22021,9 +24764,12 @@ class _scalar_tensor_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, s: Scalar, *, out: A) -> A: ...
 
 class _scalar_tensor_packet(_scalar_tensor_call):
-    default: _scalar_tensor_operator
+    default: _scalar_tensor_default_operator
+    out: _scalar_tensor_out_operator
 
 class _arange_call(Packet):
     @overload
@@ -22122,6 +24868,12 @@ class _linspace_call(Packet):
     ) -> A: ...
     @overload
     def __call__(_op, start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: A, end: A, steps: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: A, end: Scalar, steps: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: Scalar, end: A, steps: int, *, out: A) -> A: ...
 
 class _linspace_packet(_linspace_call):
     default: _linspace_default_operator
@@ -22129,6 +24881,9 @@ class _linspace_packet(_linspace_call):
     Tensor_Scalar: _linspace_Tensor_Scalar_operator
     Scalar_Tensor: _linspace_Scalar_Tensor_operator
     out: _linspace_out_operator
+    Tensor_Tensor_out: _linspace_Tensor_Tensor_out_operator
+    Tensor_Scalar_out: _linspace_Tensor_Scalar_out_operator
+    Scalar_Tensor_out: _linspace_Scalar_Tensor_out_operator
 
 class _eye_call(Packet):
     @overload
@@ -22218,6 +24973,12 @@ class _logspace_call(Packet):
     ) -> A: ...
     @overload
     def __call__(_op, start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: A, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: A, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, start: Scalar, end: A, steps: int, base: float = 10.0, *, out: A) -> A: ...
 
 class _logspace_packet(_logspace_call):
     default: _logspace_default_operator
@@ -22225,8 +24986,12 @@ class _logspace_packet(_logspace_call):
     Tensor_Scalar: _logspace_Tensor_Scalar_operator
     Scalar_Tensor: _logspace_Scalar_Tensor_operator
     out: _logspace_out_operator
+    Tensor_Tensor_out: _logspace_Tensor_Tensor_out_operator
+    Tensor_Scalar_out: _logspace_Tensor_Scalar_out_operator
+    Scalar_Tensor_out: _logspace_Scalar_Tensor_out_operator
 
 class _empty_permuted_call(Packet):
+    @overload
     def __call__(
         _op,
         size: Sequence[int],
@@ -22237,9 +25002,12 @@ class _empty_permuted_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
 
 class _empty_permuted_packet(_empty_permuted_call):
-    default: _empty_permuted_operator
+    default: _empty_permuted_default_operator
+    out: _empty_permuted_out_operator
 
 class _vander_call(Packet):
     def __call__(_op, x: A, N: int | None = None, increasing: bool = False) -> A: ...
@@ -22350,11 +25118,21 @@ class _rand_like_call(Packet):
     ) -> A: ...
     @overload
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class _rand_like_packet(_rand_like_call):
     default: _rand_like_default_operator
     generator: _rand_like_generator_operator
     out: _rand_like_out_operator
+    generator_out: _rand_like_generator_out_operator
 
 class _randn_like_call(Packet):
     @overload
@@ -22382,11 +25160,21 @@ class _randn_like_call(Packet):
     ) -> A: ...
     @overload
     def __call__(_op, self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class _randn_like_packet(_randn_like_call):
     default: _randn_like_default_operator
     generator: _randn_like_generator_operator
     out: _randn_like_out_operator
+    generator_out: _randn_like_generator_out_operator
 
 class _randint_like_call(Packet):
     @overload
@@ -22466,6 +25254,43 @@ class _randint_like_call(Packet):
         pin_memory: bool | None = None,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, high: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, low: int, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        high: A,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        low: int,
+        high: int,
+        *,
+        generator: Generator | None,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class _randint_like_packet(_randint_like_call):
     default: _randint_like_default_operator
@@ -22474,8 +25299,15 @@ class _randint_like_packet(_randint_like_call):
     generator: _randint_like_generator_operator
     Tensor_generator: _randint_like_Tensor_generator_operator
     low_generator_dtype: _randint_like_low_generator_dtype_operator
+    out: _randint_like_out_operator
+    Tensor_out: _randint_like_Tensor_out_operator
+    low_dtype_out: _randint_like_low_dtype_out_operator
+    generator_out: _randint_like_generator_out_operator
+    Tensor_generator_out: _randint_like_Tensor_generator_out_operator
+    low_generator_dtype_out: _randint_like_low_generator_dtype_out_operator
 
 class _new_empty_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22486,11 +25318,15 @@ class _new_empty_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
 
 class _new_empty_packet(_new_empty_call):
-    default: _new_empty_operator
+    default: _new_empty_default_operator
+    out: _new_empty_out_operator
 
 class _new_empty_strided_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22502,11 +25338,15 @@ class _new_empty_strided_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 
 class _new_empty_strided_packet(_new_empty_strided_call):
-    default: _new_empty_strided_operator
+    default: _new_empty_strided_default_operator
+    out: _new_empty_strided_out_operator
 
 class _new_zeros_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22517,11 +25357,15 @@ class _new_zeros_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
 
 class _new_zeros_packet(_new_zeros_call):
-    default: _new_zeros_operator
+    default: _new_zeros_default_operator
+    out: _new_zeros_out_operator
 
 class _new_ones_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22532,11 +25376,15 @@ class _new_ones_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], *, out: A) -> A: ...
 
 class _new_ones_packet(_new_ones_call):
-    default: _new_ones_operator
+    default: _new_ones_default_operator
+    out: _new_ones_out_operator
 
 class _new_full_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22548,9 +25396,12 @@ class _new_full_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> A: ...
+    @overload
+    def __call__(_op, self: A, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
 
 class _new_full_packet(_new_full_call):
-    default: _new_full_operator
+    default: _new_full_default_operator
+    out: _new_full_out_operator
 
 class _hann_window_call(Packet):
     @overload
@@ -22574,10 +25425,16 @@ class _hann_window_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
 class _hann_window_packet(_hann_window_call):
     default: _hann_window_default_operator
     periodic: _hann_window_periodic_operator
+    out: _hann_window_out_operator
+    periodic_out: _hann_window_periodic_out_operator
 
 class _hamming_window_call(Packet):
     @overload
@@ -22626,12 +25483,24 @@ class _hamming_window_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, alpha: float, beta: float, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, alpha: float, *, out: A) -> A: ...
 
 class _hamming_window_packet(_hamming_window_call):
     default: _hamming_window_default_operator
     periodic: _hamming_window_periodic_operator
     periodic_alpha: _hamming_window_periodic_alpha_operator
     periodic_alpha_beta: _hamming_window_periodic_alpha_beta_operator
+    periodic_alpha_beta_out: _hamming_window_periodic_alpha_beta_out_operator
+    out: _hamming_window_out_operator
+    periodic_out: _hamming_window_periodic_out_operator
+    periodic_alpha_out: _hamming_window_periodic_alpha_out_operator
 
 class _bartlett_window_call(Packet):
     @overload
@@ -22655,10 +25524,16 @@ class _bartlett_window_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
 
 class _bartlett_window_packet(_bartlett_window_call):
     default: _bartlett_window_default_operator
     periodic: _bartlett_window_periodic_operator
+    periodic_out: _bartlett_window_periodic_out_operator
+    out: _bartlett_window_out_operator
 
 class _blackman_window_call(Packet):
     @overload
@@ -22682,10 +25557,16 @@ class _blackman_window_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
 
 class _blackman_window_packet(_blackman_window_call):
     default: _blackman_window_default_operator
     periodic: _blackman_window_periodic_operator
+    periodic_out: _blackman_window_periodic_out_operator
+    out: _blackman_window_out_operator
 
 class _kaiser_window_call(Packet):
     @overload
@@ -22721,11 +25602,20 @@ class _kaiser_window_call(Packet):
         device: Device | str | None = None,
         pin_memory: bool | None = None,
     ) -> Tensor: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, *, out: A) -> A: ...
+    @overload
+    def __call__(_op, window_length: int, periodic: bool, *, out: A) -> A: ...
 
 class _kaiser_window_packet(_kaiser_window_call):
     default: _kaiser_window_default_operator
     periodic: _kaiser_window_periodic_operator
     beta: _kaiser_window_beta_operator
+    beta_out: _kaiser_window_beta_out_operator
+    out: _kaiser_window_out_operator
+    periodic_out: _kaiser_window_periodic_out_operator
 
 class _copy_call(Packet):
     @overload
@@ -22798,6 +25688,7 @@ class _resize__packet(_resize__call):
     default: _resize__operator
 
 class __to_copy_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -22809,9 +25700,19 @@ class __to_copy_call(Packet):
         non_blocking: bool = False,
         memory_format: MemoryFormat | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        *,
+        non_blocking: bool = False,
+        memory_format: MemoryFormat | None = None,
+        out: A,
+    ) -> A: ...
 
 class __to_copy_packet(__to_copy_call):
-    default: __to_copy_operator
+    default: __to_copy_default_operator
+    out: __to_copy_out_operator
 
 class _to_call(Packet):
     @overload

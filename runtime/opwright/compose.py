@@ -116,7 +116,7 @@ def compose_arrays(operator: Operator) -> Function:
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
-        case Composite(function):
+        case Composite(function) if not operator.signature.written:
             return lambda *args: unwrap(function(*args))
         case _:
             return lambda *args: call_with_arrays(operator, args)

@@ -85,6 +85,7 @@ SCALAR_TYPE_NAME: Final[dict[DType, str]] = {
 }
 
 _WIDE: Final = frozenset((float32, float64))
+_EXACT: Final = 2**53  # ints up to here are exact as Python floats
 _OPMATH: Final = {float16: float32, bfloat16: float32}
 _TO_REAL: Final = {complex64: float32, complex128: float64}
 _TO_COMPLEX: Final = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
@@ -214,7 +215,9 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
 
     Raises OverflowError for an int beyond 64 bits.
     """
-    if type(value) is float and dtype in _WIDE and -3e38 < value < 3e38:
+    if dtype in _WIDE and (
+        -3e38 < value < 3e38 if type(value) is float else type(value) is int and -_EXACT <= value <= _EXACT
+    ):
         return dtype.type(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError(f"int too big to convert: {value} does not fit 64 bits")
@@ -237,9 +240,14 @@ def checked_scalar(value: complex, dtype: DType) -> Any:
     bool. Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.
     """
     wrapped = wrapped_scalar(value, dtype)
+    check_fits(value, dtype)
+    return wrapped
+
+
+def check_fits(value: complex, dtype: DType) -> None:
+    """Raise RuntimeError where `checked_scalar` does."""
     if not _fits(value, dtype):
         raise RuntimeError(f"value cannot be converted to type {dtype_name(dtype)} without overflow")
-    return wrapped
 
 
 def _fits(value: complex, dtype: DType) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
-from opwright.sizes import SymBool, SymFloat, SymInt, holds, is_symbolic
+from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, holds, is_symbolic
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
@@ -74,7 +74,7 @@ class Indexable:
         if not indices:
             _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
         elif all(0 not in _shape(each) or _is_mask(each) for each in indices.values()):
-            _call("index_put_", "default", viewed, _placed(viewed, indices), source)
+            _call("index_put_", "default", viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
 
 
 def _as_tuple(index: Any) -> tuple[Any, ...]:
@@ -250,6 +250,6 @@ def _constant(viewed: Any, array: Any) -> Any:
 
 def _without_leading_ones(source: Any, ndim: int) -> Any:
     """A value may have more dimensions than what it is written to, if those are of size 1."""
-    while len(source.shape) > ndim and source.shape[0] == 1:
+    while len(source.shape) > ndim and guard_or_false(source.shape[0] == 1):
         source = _call("select", "int", source, 0, 0)
     return source

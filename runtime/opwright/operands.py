@@ -9,11 +9,11 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
+from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, check_fits
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.promotion import NUMBERS as NUMBERS
-from opwright.sizes import holds
+from opwright.sizes import holds, is_symbolic
 
 # Note [Undecided comparisons] in `layouts`.
 UNDECIDED_IS_FALSE = True
@@ -31,6 +31,12 @@ def _category(dtype: DType) -> str:
     if dtype in FLOATING:
         return "floating"
     return "complex" if dtype in COMPLEX else "bool" if dtype is bool_ else "integer"
+
+
+def check_number(value: Any, dtype: DType) -> None:
+    """Raise RuntimeError where a dtype cannot hold a number. Nothing is known of symbolic ones."""
+    if not is_symbolic(value):
+        check_fits(value, dtype)
 
 
 def needs_cast(operand: Any, compute: DType) -> bool:

@@ -88,8 +88,11 @@ class Packet:
             # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
             names = _OPTIONS if kwargs["out"] is not None else ("out",)
             kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
-        key = _types(args, kwargs)
-        operator = self._chosen.get(key) if key is not None else None
+        key = tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        operator = self._chosen.get(key)
+        if operator is None:  # a first call, or one with lists
+            key = _types(args, kwargs)
+            operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:
             return operator.straight_stub(*args, **kwargs)
         if operator is None:
@@ -139,7 +142,8 @@ class Packet:
 
 
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the choice of an overload may be remembered by; None where types do not tell enough."""
+    """What the choice of an overload may be remembered by: the types of the arguments, and those of what lists hold.
+    None where types do not tell enough."""
     types: list[Any] = []
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = type(value)

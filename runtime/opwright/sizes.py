@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from opwright.symbolic.shape_env import ShapeEnv
 
 __all__ = [
-    "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "guard_or_false", "guard_or_true",
-    "holds", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float", "sym_int", "sym_ite", "sym_max",
-    "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
+    "guard_or_true", "holds", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float", "sym_int",
+    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 Operation = Callable[[Any, Any], Any]
@@ -290,6 +290,15 @@ def smaller(a: Any, b: Any) -> Any:
         return a if condition else b
     known = condition.env.truth(condition)
     return sym_min(a, b) if known is None else a if known else b
+
+
+def from_front(index: Any, size: Any) -> Any:
+    """An index of a dimension counted from the front; where only data tells its sign, an expression of both."""
+    is_negative = index < 0
+    if not isinstance(is_negative, SymBool):
+        return index + size if is_negative else index
+    known = is_negative.env.truth(is_negative)
+    return sym_ite(is_negative, index + size, index) if known is None else index + size if known else index
 
 
 # Functions, under PyTorch's names. Plain numbers in, plain numbers out.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.layouts import Shape, contiguous_strides, count, is_contiguous
-from opwright.sizes import check
+from opwright.sizes import check, from_front, larger, smaller
 
 UNDECIDED_IS_FALSE = True
 
@@ -43,6 +43,27 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
     if not fits:
         check(fits, lambda: f"shape '{list(shape)}' is invalid for input of size {elements}")
     return (*shape[:unknown], elements // known, *shape[unknown + 1 :])
+
+
+def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
+    """Where a slice of a dimension begins and ends, both held within it."""
+    first = 0 if start is None else _held(start, 0, size)
+    return first, size if end is None else _held(end, first, size)
+
+
+def _held(index: int, low: int, size: int) -> int:
+    held: int = larger(low, smaller(from_front(index, size), size))
+    return held
+
+
+def diagonal_length(rows: int, columns: int, offset: int) -> int:
+    """The number of elements on a diagonal of a matrix."""
+    if offset >= 0:
+        columns -= offset
+    else:
+        rows += offset
+    length: int = larger(smaller(columns, rows), 0)
+    return length
 
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:

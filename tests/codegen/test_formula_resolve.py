@@ -48,7 +48,7 @@ def test_a_composite_sees_operators_before_builtins() -> None:
 
 
 def test_a_derivative_sees_gradients_and_results() -> None:
-    text = "f(grad, grads[1], grad_values, grad_indices, values, result1, grad_input_mask[0])"
+    text = "f(grad, grads[1], grad_values, grad_indices, values, indices, grad_input_mask[0])"
     found = kinds(text, Scope.for_derivative(TOPK, {"f"}))
     assert [name for name, kind in found.items() if kind is Kind.GRAD] == [
         "grad",
@@ -56,11 +56,25 @@ def test_a_derivative_sees_gradients_and_results() -> None:
         "grad_values",
         "grad_indices",
     ]
-    assert [name for name, kind in found.items() if kind is Kind.RESULT] == ["values", "result1"]
+    assert [name for name, kind in found.items() if kind is Kind.RESULT] == ["values", "indices"]
     assert found["grad_input_mask"] is Kind.MASK
     assert kinds("result", Scope.for_derivative(ADD, ())) == {"result": Kind.RESULT}
     with pytest.raises(SchemaError):
         kinds("result", Scope.for_derivative(TOPK, ()))
+    with pytest.raises(SchemaError):
+        kinds("grad_indices", Scope.for_derivative(TOPK, (), outputs=[0]))
+
+
+def test_a_forward_formula_sees_primals_and_tangents() -> None:
+    found = kinds("self_t + alpha * other_t * self_p", Scope.for_forward(ADD, ["self", "other"], ()))
+    assert found == {
+        "self_t": Kind.TANGENT,
+        "alpha": Kind.ARGUMENT,
+        "other_t": Kind.TANGENT,
+        "self_p": Kind.PRIMAL,
+    }
+    with pytest.raises(SchemaError):
+        kinds("self", Scope.for_forward(ADD, ["self"], ()))
 
 
 def test_arguments_hide_everything_else() -> None:

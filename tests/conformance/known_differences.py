@@ -224,7 +224,7 @@ KNOWN = (
     Known("threshold_?", r"uint8.*-1[.]5.*without overflow", "a negative float wraps around in uint8 as an int does"),
     Known("log_sigmoid_forward.output", "shape, dtype, strides", "PyTorch gives `out` new strides; ours keeps its own"),
     Known(
-        "nll_loss(2d|_nd)?(_forward([.]output)?)?",
+        "nll_loss(2d|_nd)?(_forward([.]output)?|[.]out)?",
         "float16.*[12], -?[0-9]+[)]: values",
         "PyTorch rounds partial sums to float16; ours are float32",
     ),
@@ -247,12 +247,27 @@ KNOWN = (
     ),
     Known("multilabel_margin_loss_forward.output", "must be contiguous", "`is_target` may have any strides"),
     Known(
-        "(mse_loss|smooth_l1_loss|huber_loss|binary_cross_entropy).out",
+        "(mse_loss|smooth_l1_loss|huber_loss|soft_margin_loss|binary_cross_entropy).out",
         "not resizable|shape, dtype, strides|values.* nan",
         "PyTorch uses `out` for the losses before they are reduced, and loses it where it has to resize it",
     ),
     Known(
         "(special_)?polygamma_?(.out)?", r"1, float64.*values|float64.*, 1\): values", "PyTorch's is right to 1e-9 only"
+    ),
+    Known(
+        "linalg_(inv|solve|solve_ex|lu_factor|cholesky).out|linalg_eigh.eigvals|linalg_svd.U|svd.U|qr.Q|inverse.out",
+        "shape, dtype, strides",
+        "PyTorch makes matrices in an empty `out` column-major; that of a composite becomes row-major here",
+    ),
+    Known(
+        "adaptive_avg_pool[23]d.out",
+        "shape, dtype, strides|values",
+        "PyTorch gives an `out` of the right shape other strides, and may write it in the wrong order",
+    ),
+    Known(
+        "(_native_batch_norm_legit|native_batch_norm).out",
+        r"float32\[2, 3, 4, 3\]/\[36, 1, 9, 3\].*values",
+        "PyTorch writes channels-last results into the row-major `out` as if that were channels-last",
     ),
 )
 

@@ -134,7 +134,8 @@ def test_out(name: str, filled: bool) -> None:
         if results is None or any(not hasattr(result, "dtype") for result in results):
             return None
         mine_outs, their_outs = {}, {}
-        for out, result in zip(written(name), results, strict=True):
+        # The functional one of a group that writes other arguments too (running means) returns these last.
+        for out, result in zip(written(name), results, strict=False):
             shape, dtype = (tuple(result.shape), dtype_of(result)) if filled else ((0,), dtype_of(result))
             if dtype is None:
                 return None

@@ -228,7 +228,7 @@ PROGRAMS: dict[str, Program] = {
     "item in arithmetic": lambda m, x, e, **_: x * e[0, 0].item(),
     "float item in arithmetic": lambda m, x, **_: x + x[0, 0].item(),
     "item as arange's end": lambda m, e, **_: m.arange(e.sum().item()),
-    "item as an index": lambda m, x, e, **_: x[e[0, 0].item()],
+    "item as an index": lambda m, x, e, **_: [n := e[0, 0].item(), x[n]],
     "item as a slice's end": lambda m, x, e, **_: [n := e[0, 0].item(), x[:n]],
     "item expands": lambda m, b, e, **_: b.expand(e[0, 0].item(), 3),
     "branch on an item": lambda m, x, e, **_: x if e[0, 0].item() > 3 else -x,

@@ -1,31 +1,47 @@
-"""`composites.py`: kernels that are expressions over other operators. They see what the caller passed."""
+"""`composites.py`: kernels over other operators. They see what the caller passed.
+
+Note [Variants of composites]
+An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
+copies that to the arguments that it writes: `opwright.variants` resizes these, or refuses them, as plans do. Tensor
+options that the variant lacks are those of its first `out`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.bindings import Binding, Inline, composite_bindings
+from opwright_codegen.bindings import Binding, Inline, VariantOf, composite_bindings
+from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.formula_resolve import BUILTINS
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import fill_comment, formula_lines
 from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.targets.shims import spelled
-from opwright_codegen.views import NamespaceView, Side, annotation, return_annotation, signature
+from opwright_codegen.schema import Argument, SchemaKind
+from opwright_codegen.targets.shims import returned, spelled
+from opwright_codegen.views import (
+    NamespaceView,
+    OperatorView,
+    Side,
+    annotation,
+    return_annotation,
+    signature,
+)
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 
 TEMPLATE = "composites.py.j2"
 RESERVED = (
     "Any", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence", "Tensor",
-    "annotations", "builtins", "complex", "dtypes", "math", "ops", "result",
+    "annotations", "builtins", "complex", "dtypes", "item", "math", "ops", "result", "write_out", "write_outs",
+    "write_self", "zip",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """One kernel: its comment, its `def` line, and the statement that returns the formula's value."""
+    """One kernel: its comment, its `def` line, and its statements."""
 
     comment: str
     signature: str
@@ -58,17 +74,82 @@ def composite_names(bindings: Sequence[Binding]) -> dict[tuple[str, str], str]:
 
 
 def _composite(binding: Binding, name: str, view: NamespaceView, builtins: BuiltinNames) -> Composite:
-    assert isinstance(binding.kernel, Inline)
     schema = binding.view.schema
-    namer = Namer(RESERVED)
+    namer = Namer((*RESERVED, *_results(schema.returns)))
     own = {a.name: namer.claim(a.name) for a in schema.arguments}
     parameters = [f"{own[a.name]}: {annotation(a.type, builtins, side=Side.KERNEL)}" for a in schema.arguments]
-    returned = return_annotation(schema.returns, builtins)
-    functions = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
-    formula = spelled(binding.kernel.formula, {}, functions)
-    spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
-    if schema.returns:
-        statements: tuple[str, ...] = (formula_lines(formula, spelling, 4, f"result: {returned} = "), "return result")
-    else:
-        statements = (formula_lines(formula, spelling, 4),)
-    return Composite(fill_comment(binding.view.declaration), signature(name, parameters, returned), statements)
+    given = return_annotation(schema.returns, builtins)
+    match binding.kernel:
+        case VariantOf(source):
+            statements = _written(binding.view, source, own)
+        case Inline(formula):
+            functions = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
+            spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
+            formula = spelled(formula, {}, functions)
+            before = f"result: {given} = " if schema.returns else ""
+            last = ["return result"] if schema.returns else []
+            statements = [formula_lines(formula, spelling, 4, before), *last]
+        case _:
+            raise AssertionError("kernels of modules are called where they are")
+    return Composite(fill_comment(binding.view.declaration), signature(name, parameters, given), tuple(statements))
+
+
+# -- variants
+
+
+def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]) -> list[str]:
+    """Note [Variants of composites]."""
+    schema = variant.schema
+    call, plain = _call(source, variant, own), Spelling()
+    written = _targets(variant)
+    if schema.kind is SchemaKind.INPLACE and written[0].type.is_list_like:
+        pairs = Call(Verbatim("zip"), (Verbatim(own[written[0].name]), call), (("strict", Verbatim("True")),))
+        return [formula_lines(pairs, plain, 4, "for item, result in ", ":"), "    write_self(item, result)"]
+    if len(written) == 1 and len(source.schema.returns) == 1:
+        before = "return " if schema.returns else ""
+        write = Call(Verbatim(_writer(schema.kind, written[0])), (Verbatim(own[written[0].name]), call))
+        return [formula_lines(write, plain, 4, before)]
+    results = _results(source.schema.returns)
+    stored = [
+        f"{_writer(schema.kind, argument)}({own[argument.name]}, {result})"
+        for argument, result in zip(written, results, strict=False)
+    ]
+    return [
+        formula_lines(call, plain, 4, f"{', '.join(results)} = "),
+        *([returned(stored)] if schema.returns else stored),
+    ]
+
+
+def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -> Formula:
+    positional: list[Formula] = []
+    keywords: list[tuple[str, Formula]] = []
+    for parameter in source.parameters:
+        argument = parameter.argument
+        if argument.name in own:
+            value: Formula = Verbatim(own[argument.name])
+        elif argument.name in ("dtype", "device"):
+            value = Verbatim(f"{own[_targets(variant)[0].name]}.{argument.name}")
+        else:
+            continue
+        if argument.kwarg_only:
+            keywords.append((parameter.name, value))
+        else:
+            positional.append(value)
+    return Call(Verbatim(f"ops.{source.stub}"), tuple(positional), tuple(keywords))
+
+
+def _targets(variant: OperatorView) -> tuple[Argument, ...]:
+    """The arguments that results are written to, in the order of the results."""
+    schema = variant.schema
+    return schema.out_arguments if schema.kind is SchemaKind.OUT else schema.mutated_arguments[:1]
+
+
+def _writer(kind: SchemaKind, target: Argument) -> str:
+    if target.type.is_list_like:
+        return "write_outs"
+    return "write_out" if kind is SchemaKind.OUT else "write_self"
+
+
+def _results(returns: Sequence[object]) -> list[str]:
+    """The variables of several results."""
+    return [f"result{i}" for i in range(len(returns))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.layout import LINE, bracketed, condition
@@ -28,7 +28,7 @@ class Lookup:
     """What a template shows of it.
 
     `lists`: lines that test whether a list of tensors is none; `arrays`: the line that tests for plain arrays, '' where
-    they have no entry of their own; `more_keys`: statements behind `keys = …`.
+    they have no entry of their own, or are looked for earlier; `more_keys`: statements behind `keys = …`.
     """
 
     operator: str
@@ -107,7 +107,7 @@ class Lookups:
     def __init__(self, builtins: BuiltinNames) -> None:
         self._builtins = builtins
         self._pieces: dict[int, tuple[Parameter, _Piece]] = {}
-        self._array_tests: set[str] = set()
+        self._texts: set[str] = set()
 
     def of(self, view: OperatorView, *, packs_ints: bool = True) -> Lookup:
         """The lookup of an operator's kernel. `packs_ints`: a list of ints may still be in pieces."""
@@ -117,7 +117,7 @@ class Lookups:
         arrays = ""
         if keys and not lists:
             tests = [p.array_test for p in pieces if p.array_test is not None]
-            self._array_tests.update(tests)
+            self._texts.update(tests)
             arrays = condition([*tests, "modes is None"], "and", 4)
         packing = () if view.ints is None or not packs_ints else (self.packing(view.parameters[view.ints]),)
         return Lookup(
@@ -127,7 +127,7 @@ class Lookups:
                 [
                     Guard(
                         condition(piece.guard.split(" and "), "and", 4) if piece.guard else "",
-                        _conversion(view.private, position, parameter.name, 8 if piece.guard else 4),
+                        self._conversion(view.private, position, parameter, 8 if piece.guard else 4),
                     )
                     for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
                     if piece.guard is not None
@@ -140,6 +140,41 @@ class Lookups:
             Calls.of(view),
         )
 
+    def _conversion(self, operator: str, position: int, parameter: Parameter, indent: int) -> str:
+        """The statement that converts an argument; one int for a list of a given length needs no call."""
+        name = parameter.name
+        converted = f"{operator}.convert({position}, {name})"
+        length = _length_of_ints(parameter.argument.type)
+        if length is not None:
+            repeated = f"[{', '.join([name] * length)}]"
+            text = (
+                f"{name} = {repeated} if {self._builtins['type']}({name}) is {self._builtins['int']} else {converted}"
+            )
+            if len(text) + indent <= LINE:
+                self._texts.add(text)
+                return text
+        return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", indent)
+
+    def plain_arrays(self, view: OperatorView, before: Sequence[str], known: Collection[int]) -> str:
+        """The line that tests for plain arrays, where nothing was converted yet: after the tests `before`, which tell
+        the parameters at `known`. '' where the test that an argument needs no converting is not one of its type."""
+        tests = list(before)
+        for position, parameter in enumerate(view.parameters):
+            piece = self._piece(parameter)
+            if piece.list_test is not None or piece.guard == "":
+                return ""
+            exact = _exact(parameter.argument.type)
+            if piece.guard is not None and not exact:
+                return ""
+            if piece.array_test is not None and position not in known:
+                tests.append(piece.array_test)
+            if piece.guard is not None and position not in known:
+                kind = f"{self._builtins['type']}({parameter.name})"
+                is_exact = " or ".join([f"{kind} is {self._builtins[name]}" for name in exact])
+                tests.append(f"({is_exact})" if len(exact) > 1 else is_exact)
+        self._texts.update(tests)
+        return condition([*tests, "active_modes() is None"], "and", 4)
+
     def packing(self, parameter: Parameter) -> Guard:
         """Makes a list of ints that are passed one by one."""
         name = parameter.name
@@ -147,8 +182,8 @@ class Lookups:
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:
-        """All tests that lookups have, for finding what they use."""
-        yield from self._array_tests
+        """What lookups test and say, for finding the names they use."""
+        yield from self._texts
         for _, piece in self._pieces.values():
             yield from (text for text in (piece.guard, piece.list_test) if text is not None)
 
@@ -199,8 +234,20 @@ class Lookups:
                 return ""
 
 
-def _conversion(operator: str, position: int, name: str, indent: int) -> str:
-    return bracketed(f"{name} = {operator}.convert(", [str(position), name], ")", indent)
+def _exact(type: Type) -> tuple[str, ...]:
+    """The Python types of which a value needs no converting, where that is all there is to test."""
+    return EXACT.get(type.name, ()) if isinstance(type, BaseType) else ()
+
+
+def _length_of_ints(type: Type) -> int | None:
+    """How many ints a list of them has that one int may stand for."""
+    match type:
+        case OptionalType(elem):
+            return _length_of_ints(elem)
+        case ListType(BaseType("int" | "SymInt"), size):
+            return size
+        case _:
+            return None
 
 
 def _lines(*lines: str) -> str:

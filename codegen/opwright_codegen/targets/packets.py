@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.schema import SchemaKind
+from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
 from opwright_codegen.types import BaseType, Type
 from opwright_codegen.views import (
@@ -21,21 +22,15 @@ from opwright_codegen.views import (
     tuple_text,
 )
 
-__all__ = ["Branch", "Packet", "packet_view"]
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Another overload of a merged packet: the line that tests for it, and the statement that calls its stub."""
-
-    test: str
-    call: str
+__all__ = ["Packet", "packet_view"]
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
     """All overloads of a name. `alias`: one stub serves. `lookup`: merged, straight-line for the first overload, which
-    is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime."""
+    is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime. `arrays`
+    tests for plain arrays before that. Else `counted` is what their number, and the type of one, say about positional
+    arguments."""
 
     construction: str
     assignment: str
@@ -46,9 +41,11 @@ class Packet:
     comment: str = ""
     packing: Guard | None = None
     kinds: tuple[tuple[str, str], ...] = ()
+    arrays: str = ""
     elsewhere: str = ""
     branches: tuple[Branch, ...] = ()
     resolve: str = ""
+    counted: tuple[Branch, ...] = ()
     lookup: Lookup | None = None
 
 
@@ -68,9 +65,15 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
         return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
-    packing = _generic_packing(group, view.builtins)
     return Packet(
-        construction, assignment, names.function, names.packet, signature=text, comment=comment, packing=packing
+        construction,
+        assignment,
+        names.function,
+        names.packet,
+        signature=text,
+        comment=comment,
+        packing=_generic_packing(group, view.builtins),
+        counted=tuple(counted_branches(group, view.builtins)),
     )
 
 
@@ -122,12 +125,16 @@ class _Merged:
         lookup = lookups.of(first, packs_ints=False)
         if len(self.overloads) > 1:  # what is no tensor may suit another overload, or none: the error lists them all
             lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(bare.packet, ())))
+        arrays = self._arrays(lookups)
+        if arrays:
+            lookup = replace(lookup, arrays="")
         return replace(
             bare,
             signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
             packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
             kinds=self._kinds(builtins),
-            elsewhere=self._elsewhere(builtins),
+            arrays=arrays,
+            elsewhere=self._elsewhere(builtins, bool(arrays)),
             branches=tuple(Branch(self._test(o, builtins), _stub_call(o)) for o in self.overloads[1:]),
             resolve=self._resolve(bare.packet, self.outs),
             lookup=lookup,
@@ -182,15 +189,29 @@ class _Merged:
         found = {return_annotation(o.schema.returns, builtins) for o in self.overloads}
         return found.pop() if len(found) == 1 and not self.outs else "Any"
 
-    def _elsewhere(self, builtins: BuiltinNames) -> str:
-        """The test that the first overload is not meant."""
-        tests = [f"{p.name} is not None" for p in self.outs]
+    def _arrays(self, lookups: Lookups) -> str:
+        """The test for plain arrays where the first overload takes them, if it can come before all others."""
+        first = self.overloads[0].parameters
+        kinds = {i: _kind(n, len(self.deciding)) for n, i in enumerate(self.deciding)}
+        known = [i for i in kinds if first[i].tensors is Tensors.ONE]
+        if not known:
+            return ""
+        tests = [*(f"{kinds[i]} is ndarray" for i in known), *(f"{p.name} is None" for p in self.outs)]
+        return lookups.plain_arrays(self.overloads[0], tests, known)
+
+    def _elsewhere(self, builtins: BuiltinNames, has_arrays: bool) -> str:
+        """The test that the first overload is not meant; not to be asked of plain arrays that were looked for."""
+        tests = []
         first = self.overloads[0]
+        is_alone = len(self.deciding) + len(self.outs) == 1
         for i, position in enumerate(self.deciding):
             kind = _kind(i, len(self.deciding))
             exact = _kinds_of(first.parameters[position].argument.type, builtins) or ()
+            if has_arrays and "ndarray" in exact:
+                exact = ("Tensor",)
             test = " and ".join(f"{kind} is not {name}" for name in exact)
-            tests.append(f"({test})" if len(exact) > 1 and (tests or len(self.deciding) > 1) else test)
+            tests.append(f"({test})" if len(exact) > 1 and not is_alone else test)
+        tests += [f"{p.name} is not None" for p in self.outs]
         return condition(tests, "or", 4) if tests else ""
 
     def _test(self, view: OperatorView, builtins: BuiltinNames) -> str:

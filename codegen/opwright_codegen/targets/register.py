@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, composite_bindings
+from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, VariantOf, composite_bindings
 from opwright_codegen.layout import LINE, bracketed, quoted
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.shims import ShimNames
@@ -48,7 +48,7 @@ def _served(
             return _MODULES[binding.key], (names.general, names.dense, names.arrays)
         case Named(function):
             return quoted(function.module), (function.name, "", "")
-        case Inline():
+        case Inline() | VariantOf():
             return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
 
 

@@ -22,8 +22,8 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "new_fake", "new_place", "np", "place", "place_of", "place_of_first", "plan", "plans", "result", "results", "rules",
-    "target", "type", "wrap", "wrap_view", "wrap_views", "written", "zip",
+    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plan", "plans", "result",
+    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "written", "zip",
 )  # fmt: skip
 
 
@@ -288,15 +288,15 @@ class ShimBuilder:
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
         return [
             self._statement(arguments, "results = ", ""),
-            "return [wrap(plan.lay_out(item)) for plan, item in zip(plans, results, strict=True)]",
+            "return [new_result(plan, item) for plan, item in zip(plans, results, strict=True)]",
         ]
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
-            call = Call(Verbatim("wrap"), (Call(Verbatim(f"{plans[0]}.lay_out"), (self._call(),)),))
+            call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
             return [formula_lines(call, self._spelling(arguments), 4, "return ")]
         results = [f"result{i}" for i in range(len(plans))]
-        wrapped = [f"wrap({p}.lay_out({r}))" for p, r in zip(plans, results, strict=True)]
+        wrapped = [f"new_result({p}, {r})" for p, r in zip(plans, results, strict=True)]
         return [*self._results(results, arguments), returned(wrapped)]
 
     def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:

@@ -86,10 +86,10 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
         words.add("active_modes")
     if any(lookup.keys == "BACKEND_SELECT" for lookup in found if lookup is not None):
         words.add("BACKEND_SELECT")
-    if any(lookup.arrays for lookup in found if lookup is not None):
+    if any(lookup.arrays for lookup in found if lookup is not None) or any(packet.arrays for packet in packets):
         words.add("ARRAYS")
-    if any("ndarray" in packet.elsewhere for packet in packets):
-        words |= {"Tensor", "ndarray"}
+    kinds = words_in([text for packet in packets for text in (packet.arrays, packet.elsewhere)])
+    words |= kinds & {"Tensor", "ndarray"}
     if any(stub.lookup is None for stub in stubs) or any("Any" in packet.signature for packet in packets):
         words.add("Any")
     return import_lines(words, ["builtins"] if "builtins" in words else [])

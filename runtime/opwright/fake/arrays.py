@@ -16,7 +16,7 @@ from opwright.devices import Backend, Device, backend_named, element_strides
 from opwright.dtypes import DType
 from opwright.errors import DataDependentOutputError
 from opwright.layouts import Shape
-from opwright.sizes import guard_or_false, guard_or_true, sym_ite
+from opwright.sizes import from_front, guard_or_false
 from opwright.storage import odd_bit
 from opwright.tensor import Tensor
 
@@ -195,7 +195,7 @@ class MetaArray:
                 offset = offset + first * stride
                 stride = stride * step
             elif each is not None:
-                offset = offset + _place(each, size) * stride
+                offset = offset + from_front(each, size) * stride
                 continue
             shape.append(size)
             strides.append(stride)
@@ -240,15 +240,6 @@ class MetaArray:
 
 
 _WHOLE = slice(None)
-
-
-def _place(index: int, size: int) -> int:
-    """An index counted from the front."""
-    is_negative = index < 0
-    if guard_or_false(is_negative):
-        return index + size
-    place: int = sym_ite(is_negative, index + size, index) if guard_or_true(is_negative) else index
-    return place
 
 
 def _taken(part: slice, size: int) -> tuple[int, int, int]:

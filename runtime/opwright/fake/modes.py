@@ -14,6 +14,7 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import GRAD, META
 from opwright.state import Modes, active_modes, set_modes
+from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ class FakeTensorMode:
             shape, strides, offset = _symbolic_layout(self.shape_env, shape, strides, offset, source)
         place = self.place(tensor.device)
         if base is None:
-            return wrap_meta(meta_array(shape, strides, tensor.dtype, place))
+            made = wrap_meta(meta_array(shape, strides, tensor.dtype, place))
+            if tensor.extra is not None and tensor.extra.storage is not None:
+                storage_of(made).resizable = tensor.extra.storage.resizable
+            return made
         fake_base = self.from_tensor(base, static_shapes=is_static, source=f"{source}._base")
         size = tensor.dtype.itemsize
         view = fake_base.array.lying(shape, [stride * size for stride in strides], offset * size)

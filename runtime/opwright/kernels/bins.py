@@ -87,10 +87,11 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
     """How many elements fall in each of `bins` equal parts of [min, max], or of the elements' own range where both
     are equal; what lies outside, and NaN, is left out.
 
-    Raises RuntimeError where min > max, or the range is not finite.
+    Raises RuntimeError where the elements' range is not finite.
     """
     low, high = _extent(self) if min == max else (float(min), float(max))
-    low, high = _widened(low, high, 1.0)
+    if low == high:
+        low, high = low - 1.0, high + 1.0
     elements = self.reshape(-1)
     elements = elements[(elements >= low) & (elements <= high)]
     # Step by step in the dtype of the elements, as in PyTorch: rounding decides about those close to an edge.
@@ -100,17 +101,9 @@ def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Arr
 
 
 def _extent(self: Array) -> tuple[float, float]:
-    return (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
-
-
-def _widened(low: float, high: float, margin: float) -> tuple[float, float]:
-    """The range, by a margin on both sides where it is empty. Raises RuntimeError where it is not finite."""
-    if low == high:
-        low, high = low - margin, high + margin
+    low, high = (float(self.min()), float(self.max())) if self.size else (0.0, 1.0)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"the range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError(f"max must be larger than min, but they are {high} and {low}")
     return low, high
 
 
@@ -123,10 +116,9 @@ def histogram(
     density: bool,
 ) -> tuple[Array, Array]:
     """How many elements fall in each of `bins` equal parts of `range`, or of the elements' own range, and the edges."""
-    if range is not None and len(range) != 2:
-        raise RuntimeError(f"histogram(): range must have 2 elements, but has {len(range)}")
     low, high = _extent(self) if range is None else range
-    low, high = _widened(low, high, 0.5)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     edges = xp.linspace(low, high, bins + 1, dtype=self.dtype)
     return histogram_between(xp, self, edges, weight, density)
 

@@ -13,6 +13,8 @@ from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
+from opwright.promotion import NUMBERS
+from opwright.sizes import check, sym_not
 from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -70,7 +72,7 @@ def logspace_between(
 def _ends(name: str, *ends: Any) -> list[Any]:
     numbers = []
     for end in ends:
-        if isinstance(end, (bool, int, float, complex)):
+        if isinstance(end, NUMBERS):
             numbers.append(end)
             continue
         if len(end.shape):
@@ -220,8 +222,8 @@ def _around(made: Operand, mean: Any, std: Any, generator: Any) -> Operand:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     elif as_dtype(std.dtype) in COMPLEX:
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif aten.item(aten.any(aten.lt(std, 0))):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    else:
+        check(sym_not(aten.item(aten.any(aten.lt(std, 0)))), "normal expects all elements of std >= 0.0")
     aten.normal_(made, 0.0, 1.0, generator=generator)
     return aten.add_(aten.mul_(made, std), mean)
 

@@ -170,12 +170,6 @@ def diag(self: Operand, diagonal: int) -> Operand:
     raise RuntimeError(f"diag: expected a vector or a matrix, but got {len(self.shape)} dimensions")
 
 
-def diag_out(self: Operand, diagonal: int, out: Operand) -> Operand:
-    """`diag` into a tensor."""
-    result = opwright.ops.aten.diag(self, diagonal)
-    return opwright.ops.aten.copy_(opwright.ops.aten.resize_(out, list(result.shape)), result)
-
-
 def diagflat(self: Operand, offset: int) -> Operand:
     """The matrix with all elements, in row-major order, on its diagonal."""
     aten = opwright.ops.aten

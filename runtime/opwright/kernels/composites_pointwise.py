@@ -76,11 +76,6 @@ def mvlgamma(self: Operand, p: int) -> Operand:
     return opwright.ops.aten.add(_lgammas(self, p), _mvlgamma_constant(p))
 
 
-def mvlgamma_out(self: Operand, p: int, out: Operand) -> Operand:
-    """`mvlgamma` into a tensor."""
-    return opwright.ops.aten.add(_lgammas(self, p), _mvlgamma_constant(p), out=out)
-
-
 def _lgammas(self: Operand, p: int) -> Operand:
     aten, dtype = opwright.ops.aten, as_dtype(self.dtype)
     if dtype is bool_ or dtype in COMPLEX:

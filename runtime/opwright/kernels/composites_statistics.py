@@ -9,7 +9,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
-from opwright.promotion import can_cast
+from opwright.sizes import check, guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -50,7 +50,7 @@ def diff(self: Operand, n: int, dim: int, prepend: Operand | None, append: Opera
     if not n:
         return aten.clone(joined)
     for _ in range(n):
-        if not joined.shape[dim]:
+        if guard_or_false(joined.shape[dim] == 0):
             break
         joined = _between_neighbours(aten.logical_xor if as_dtype(self.dtype) is bool_ else aten.sub, joined, dim)
     return joined
@@ -64,7 +64,7 @@ def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
 def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     """The integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
     aten = opwright.ops.aten
-    if not y.shape[layouts.wrap_dim(dim, len(y.shape))]:
+    if guard_or_false(y.shape[layouts.wrap_dim(dim, len(y.shape))] == 0):
         shape = list(y.shape)
         del shape[dim]
         return aten.new_zeros(y, shape)
@@ -101,7 +101,7 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
     aten = opwright.ops.aten
     dim = layouts.wrap_dim(dim, len(y.shape))
     if len(x.shape) == 1:
-        if x.shape[0] != y.shape[dim]:
+        if not holds(x.shape[0] == y.shape[dim]):
             raise RuntimeError("trapezoid: there must be one `x` value for each sample point")
         x = aten.reshape(x, [-1] + [1] * (len(y.shape) - 1 - dim))
     shape = [1] * (len(y.shape) - len(x.shape)) + list(x.shape)
@@ -141,7 +141,7 @@ def _quantile(
 def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
     aten = opwright.ops.aten
     dtype = as_dtype(self.dtype)
-    if not layouts.count(self.shape):
+    if layouts.is_empty(self.shape):
         raise RuntimeError("quantile() input tensor must be non-empty")
     if len(q.shape) > 1:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
@@ -154,8 +154,8 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    if not bool(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))):
-        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    fits = aten.item(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1))))
+    check(fits, "quantile() q values must be in the range [0, 1]")
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
@@ -194,63 +194,14 @@ def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
     """The sums over the dimensions that broadcasting from `size` would have repeated."""
     aten = opwright.ops.aten
     shape, missing = self.shape, len(self.shape) - len(size)
-    if missing < 0 or any(want != have and want != 1 for want, have in zip(size, shape[missing:], strict=False)):
+    pairs = list(zip(size, shape[max(missing, 0) :], strict=False))
+    if missing < 0 or not all(guard_or_false(want == 1) or holds(want == have) for want, have in pairs):
         raise RuntimeError(f"size {list(size)} is not expandable to size {list(shape)}")
-    repeated = [place for place in range(len(shape)) if place >= missing and size[place - missing] != shape[place]]
+    repeated = [
+        missing + place
+        for place, (want, have) in enumerate(pairs)
+        if guard_or_false(want == 1) and guard_or_true(have != 1)
+    ]
     if repeated:
         self = aten.sum(self, repeated, True)
     return aten.sum(self, list(range(missing))) if missing else self
-
-
-# Out variants
-
-
-def _written(result: Operand, out: Operand) -> Operand:
-    """`out`, of the shape and with the elements of a result. Raises RuntimeError where its dtype cannot hold them."""
-    if not can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"a result of {result.dtype} can't be cast to the desired output type {out.dtype}")
-    aten = opwright.ops.aten
-    if tuple(out.shape) != tuple(result.shape):
-        aten.resize_(out, list(result.shape))
-    return aten.copy_(out, result)
-
-
-def nanmean_out(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any, out: Operand) -> Operand:
-    """`nanmean`, written into `out`."""
-    return _written(nanmean(self, dim, keepdim, dtype), out)
-
-
-def frobenius_norm_out(self: Operand, dim: Sequence[int], keepdim: bool, out: Operand) -> Operand:
-    """`frobenius_norm`, written into `out`."""
-    return _written(frobenius_norm(self, dim, keepdim), out)
-
-
-def diff_out(self: Operand, n: int, dim: int, prepend: Operand | None, append: Operand | None, out: Operand) -> Operand:
-    """`diff`, written into `out`."""
-    return _written(diff(self, n, dim, prepend, append), out)
-
-
-def quantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`quantile`, written into `out`."""
-    return _written(quantile(self, q, dim, keepdim, interpolation), out)
-
-
-def nanquantile_out(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, out: Operand
-) -> Operand:
-    """`nanquantile`, written into `out`."""
-    return _written(nanquantile(self, q, dim, keepdim, interpolation), out)
-
-
-def msort_out(self: Operand, out: Operand) -> Operand:
-    """`msort`, written into `out`."""
-    return _written(opwright.ops.aten.msort(self), out)
-
-
-def argsort_out(self: Operand, stable: bool, dim: int, descending: bool, out: Operand) -> Operand:
-    """`argsort`, written into `out`."""
-    aten = opwright.ops.aten
-    values = aten.new_empty(self, [0])
-    return aten.sort(self, stable=stable, dim=dim, descending=descending, values=values, indices=out)[1]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX, bool_, checked_scalar
+from opwright.dtypes import COMPLEX, DType, bool_, checked_scalar, wrapped_scalar
 
 Array = Any
 
@@ -26,31 +26,23 @@ def new_or(xp: ModuleType, self: Array, out: Array | None) -> Array:
 
 
 def copy_from(xp: ModuleType, self: Array, src: Array, non_blocking: bool, out: Array | None = None) -> Array:
-    """`copy_`: the elements of `src`, broadcast and cast to `self`. Raises RuntimeError where the shapes do not fit."""
+    """`copy_`: the elements of `src`, broadcast and cast to `self`."""
     target = new_or(xp, self, out)
     if src.dtype in COMPLEX and target.dtype not in COMPLEX and target.dtype != bool_:
         src = src.real
-    try:
-        xp.copyto(target, xp.asarray(src), casting="unsafe")
-    except ValueError:
-        raise RuntimeError(
-            f"The size of tensor a {list(self.shape)} must match the size of tensor b "
-            f"{list(src.shape)}: it does not broadcast to it"
-        ) from None
+    xp.copyto(target, xp.asarray(src), casting="unsafe")
     return target
 
 
 def fill_with_number(xp: ModuleType, self: Array, value: complex, out: Array | None = None) -> Array:
-    """`fill.Scalar`: every element one number. Raises RuntimeError where the dtype cannot hold it."""
+    """`fill.Scalar`: every element one number."""
     target = new_or(xp, self, out)
-    target[...] = checked_scalar(value, self.dtype)
+    target[...] = wrapped_scalar(value, self.dtype)
     return target
 
 
 def fill_with_element(xp: ModuleType, self: Array, value: Array, out: Array | None = None) -> Array:
     """`fill.Tensor`: every element the one of a 0-dim array."""
-    if value.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return copy_from(xp, self, value, False, out)
 
 
@@ -59,6 +51,16 @@ def fill_with_zero(xp: ModuleType, self: Array, out: Array | None = None) -> Arr
     target = new_or(xp, self, out)
     target[...] = 0
     return target
+
+
+def scalar_of(value: Any, dtype: DType) -> Any:
+    """A number, which the rule has checked, or the element of a 0-dim array, as a scalar of `dtype`.
+
+    Raises RuntimeError for an element that does not fit.
+    """
+    if isinstance(value, (bool, int, float, complex)):
+        return wrapped_scalar(value, dtype)
+    return checked_scalar(value.item(), dtype)
 
 
 def read_element(xp: ModuleType, self: Array) -> Any:

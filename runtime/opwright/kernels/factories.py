@@ -7,8 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import COMPLEX, FLOATING, checked_scalar, get_default_dtype, int64
+from opwright.dtypes import COMPLEX, FLOATING, get_default_dtype, int64, wrapped_scalar
 from opwright.layouts import span
+from opwright.promotion import scalar_dtype
 from opwright.storage import strided_view
 
 Array = Any
@@ -50,9 +51,9 @@ def ones(xp: ModuleType, size: Sequence[int], dtype: Any, layout: Any, device: A
 def full(
     xp: ModuleType, size: Sequence[int], fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
-    """An array of one value. Raises RuntimeError where the dtype cannot hold it."""
-    dtype = rules.full(size, fill_value, dtype=dtype).dtype
-    return xp.full(tuple(size), checked_scalar(fill_value, dtype), dtype)
+    """An array of one value."""
+    dtype = dtype or scalar_dtype(fill_value)
+    return xp.full(tuple(size), wrapped_scalar(fill_value, dtype), dtype)
 
 
 def arange(

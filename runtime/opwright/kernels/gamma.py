@@ -185,9 +185,7 @@ def _reflected_digamma(xp: ModuleType, x: Array, at_1_less_x: Array) -> Array:
 
 
 def polygamma(xp: ModuleType, n: int, self: Array, out: Array | None = None) -> Array:
-    """The `n`-th derivative of `digamma`. Raises RuntimeError for a negative `n`."""
-    if n < 0:
-        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    """The `n`-th derivative of `digamma`."""
     if n == 0:
         return digamma(xp, self, out)
     if n == 1:

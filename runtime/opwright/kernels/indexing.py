@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import bool_, checked_scalar
-from opwright.kernels.copying import own_copy
+from opwright.kernels.copying import own_copy, scalar_of
 from opwright.kernels.scattering import check_positions
 from opwright.kernels.shapes import strided
-from opwright.rules import expand_masks
+from opwright.rules import positions_of
 
 Array = Any
 
@@ -35,12 +34,7 @@ def put_at(
 ) -> Array:
     """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named
     twice getting both."""
-    if self.dtype != values.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, "
-            f"got {self.dtype} for the destination and {values.dtype} for the source."
-        )
-    index = _as_index(self, indices)
+    index = tuple([slice(None) if each is None else each for each in positions_of(indices)])
     target = own_copy(xp, self, out)
     try:
         if accumulate:
@@ -54,10 +48,6 @@ def put_at(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast: {error}"
         ) from None
     return target
-
-
-def _as_index(self: Array, indices: Sequence[Array | None]) -> tuple[Any, ...]:
-    return tuple([slice(None) if each is None else each for each in expand_masks(self, indices)])
 
 
 def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexError:
@@ -95,23 +85,22 @@ def gather(xp: ModuleType, self: Array, dim: int, index: Array, sparse_grad: boo
         check_positions(index, self.size, RuntimeError)
         return xp.take(self.reshape(-1), index.reshape(-1)).reshape(index.shape)
     check_positions(index, self.shape[dim], RuntimeError)
-    dim %= self.ndim
-    part = self[tuple([slice(None) if i == dim else slice(index.shape[i]) for i in range(self.ndim)])]
-    return xp.take_along_axis(part, index, axis=dim)
+    return take_along(xp, self, index, dim)
+
+
+def take_along(xp: ModuleType, self: Array, index: Array, dim: int) -> Array:
+    """`take_along_axis` without its checks: of dimensions other than `dim`, `index` may have fewer places."""
+    if self.ndim == 1:
+        return self[index]
+    ndim = self.ndim
+    places = [xp.arange(size).reshape(-1, *(1,) * (ndim - 1 - i)) for i, size in enumerate(index.shape)]
+    places[dim] = index
+    return self[tuple(places)]
 
 
 def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array | None = None) -> Array:
     """`masked_fill`: `self` with `value` where the mask is true; the two broadcast."""
-    if mask.dtype != bool_:
-        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
-    if not isinstance(value, (bool, int, float, complex)):
-        if value.ndim:
-            raise RuntimeError(
-                f"masked_fill only supports a 0-dimensional value tensor, but got "
-                f"tensor with {value.ndim} dimension(s)."
-            )
-        value = value.item()
-    value = checked_scalar(value, self.dtype)
+    value = scalar_of(value, self.dtype)
     if out is None:
         return xp.where(mask, value, self)
     xp.copyto(own_copy(xp, self, out), value, where=mask)

@@ -23,8 +23,6 @@ def mse_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> Arra
 
 def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, beta: float) -> Array:
     """The distance, squared and divided by 2 * beta where it is below beta."""
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     distance = xp.abs(xp.subtract(self, target))
     if beta == 0:
         return _reduced(distance, reduction)
@@ -38,8 +36,6 @@ def smooth_l1_loss(xp: ModuleType, self: Array, target: Array, reduction: int, b
 
 def huber_loss(xp: ModuleType, self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Half the squared distance, linear in the distance from delta on."""
-    if delta <= 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = xp.abs(xp.subtract(self, target))
     near = xp.minimum(distance, delta)
     distance -= 0.5 * near

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -34,9 +35,10 @@ def layer_norm(
     """(input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions; also the mean and the
     reciprocal deviation."""
     over = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    mean = input.mean(axis=over, keepdims=True)
+    count = input.dtype.type(prod(normalized_shape))
+    mean = input.sum(axis=over, keepdims=True) / count
     result = xp.subtract(input, mean)
-    variance = xp.mean(xp.square(result), axis=over, keepdims=True)
+    variance = xp.square(result).sum(axis=over, keepdims=True) / count
     rstd = xp.reciprocal(xp.sqrt(variance + eps))
     result *= rstd
     if weight is not None:

@@ -7,20 +7,20 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import checked_scalar
+from opwright.dtypes import wrapped_scalar
 from opwright.storage import new_array
 
 Array = Any
 
 
 def constant_pad(xp: ModuleType, self: Array, pad: Sequence[int], value: complex) -> Array:
-    """`constant_pad_nd`: new places hold `value`. Raises RuntimeError where the dtype cannot."""
+    """`constant_pad_nd`: new places hold `value`."""
     inner, grown = _cropped(self, pad)
     if all(pair == (0, 0) for pair in grown):
         return inner
     plan = rules.padded(self, pad)
     result = new_array(plan.shape, plan.strides, self.dtype, self)
-    number = checked_scalar(value, self.dtype)
+    number = wrapped_scalar(value, self.dtype)
     # Each border once, as long as what the dimensions before it have left; then the inside.
     place: tuple[slice, ...] = ()
     for dim, (before, after) in enumerate(grown):

@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright import rules
 from opwright.dtypes import int64
-from opwright.kernels.shapes import diagonal, select, take_slice
+from opwright.kernels.shapes import diagonal, take_slice
 from opwright.layouts import wrap_dim
 
 Array = Any
@@ -89,34 +89,24 @@ def slice_scatter(
 ) -> Array:
     """`self` with `src` in place of a slice."""
     result = self.copy(order="K")
-    return _overlay(result, take_slice(xp, result, dim, start, end, step), src)
+    take_slice(xp, result, dim, start, end, step)[...] = src
+    return result
 
 
 def select_scatter(xp: ModuleType, self: Array, src: Array, dim: int, index: int) -> Array:
     """`self` with `src` at one place of a dimension."""
     result = self.copy(order="K")
     dim = wrap_dim(dim, result.ndim)
-    select(xp, result, dim, index)  # which raises where there is no such place
     first = index + result.shape[dim] if index < 0 else index
-    part = take_slice(xp, result, dim, first, first + 1, 1)
-    _overlay(result, part.squeeze(dim), src)
+    take_slice(xp, result, dim, first, first + 1, 1).squeeze(dim)[...] = src
     return result
 
 
 def diagonal_scatter(xp: ModuleType, self: Array, src: Array, offset: int, dim1: int, dim2: int) -> Array:
     """`self` with `src` in place of a diagonal."""
     result = self.copy(order="K")
-    return _overlay(result, diagonal(xp, result, offset, dim1, dim2), src)
-
-
-def _overlay(whole: Array, part: Array, src: Array) -> Array:
-    if part.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have the shape of what it takes the place of, {list(part.shape)}, "
-            f"but got {list(src.shape)}"
-        )
-    part[...] = src
-    return whole
+    diagonal(xp, result, offset, dim1, dim2)[...] = src
+    return result
 
 
 def tril_indices(

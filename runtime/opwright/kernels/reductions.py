@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.dtypes import COMPLEX
+from opwright.kernels.indexing import take_along
 
 Array = Any
 Dims = int | Sequence[int] | None
@@ -195,7 +196,7 @@ def _value_and_position(xp: ModuleType, find: Any, self: Array, dim: int, keepdi
     if not self.ndim:
         return self.copy(), xp.zeros((), dtype="int64")
     index = find(axis=dim, keepdims=True)
-    values = xp.take_along_axis(self, index, axis=dim)
+    values = take_along(xp, self, index, dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 

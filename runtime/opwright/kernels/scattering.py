@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import COMPLEX, FLOATING, bool_, checked_scalar
-from opwright.kernels.copying import own_copy
+from opwright.dtypes import COMPLEX, FLOATING, bool_, wrapped_scalar
+from opwright.kernels.copying import own_copy, scalar_of
 from opwright.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
 
 Array = Any
@@ -100,7 +100,7 @@ def _values(xp: ModuleType, self: Array, index: Array, src: Any) -> Array:
     if not index.size:
         return xp.empty(0, self.dtype)
     if isinstance(src, (bool, int, float, complex)):
-        return xp.full(index.size, checked_scalar(src, self.dtype), self.dtype)
+        return xp.full(index.size, wrapped_scalar(src, self.dtype), self.dtype)
     if index.ndim and src.ndim and src.shape != index.shape:
         src = src[tuple([slice(length) for length in index.shape])]
     return src.reshape(-1)
@@ -126,7 +126,7 @@ def index_add(
     """`self` with `alpha` times the slices of `source` along `dim` added to those that the index names."""
     is_plain = alpha == 1 and not isinstance(alpha, bool)
     if source.size and not is_plain:
-        source = source * checked_scalar(alpha, self.dtype)
+        source = source * wrapped_scalar(alpha, self.dtype)
     index = _slices(self, dim, index, RuntimeError if self.ndim > 1 and is_plain else IndexError)
     target = own_copy(xp, self, out)
     accumulate(xp, "add", _leading(xp, target, dim), index, _leading(xp, source, dim))
@@ -162,9 +162,9 @@ def index_fill(xp: ModuleType, self: Array, dim: int, index: Array, value: Any, 
     """`self` with one value, a number or a 0-dim array, in the slices that the index names."""
     index = index.reshape(-1)
     check_positions(index, self.shape[dim] if self.ndim else 1, IndexError, negative=True)
-    number = value if isinstance(value, (bool, int, float, complex)) else value.item()
+    number = scalar_of(value, self.dtype)
     target = own_copy(xp, self, out)
-    _leading(xp, target, dim)[index] = checked_scalar(number, self.dtype)
+    _leading(xp, target, dim)[index] = number
     return target
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from opwright.dtypes import bfloat16
 from opwright.layouts import wrap_dim
-from opwright.sizes import guard_or_false, guard_or_true, holds, larger, smaller, sym_ite
-from opwright.view_layouts import infer_size, view_strides
+from opwright.sizes import guard_or_false, guard_or_true, holds
+from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
 Array = Any
 Shape = tuple[int, ...]
@@ -122,23 +122,12 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     size = self.shape[dim]
-    first = 0 if start is None else _held(start, 0, size)
-    last = size if end is None else _held(end, first, size)
+    first, last = slice_bounds(size, start, end)
     part = self[(*_WHOLE[:dim], slice(first, last, step))]
     along = self.strides[dim] * step
     if part.strides[dim] == along:
         return part
     return strided(xp, part, part.shape, (*self.strides[:dim], along, *self.strides[dim + 1 :]))
-
-
-def _held(index: int, low: int, size: int) -> int:
-    is_negative = index < 0
-    if guard_or_false(is_negative):
-        index += size
-    elif guard_or_true(is_negative):  # only data tells
-        index = sym_ite(is_negative, index + size, index)
-    held: int = larger(low, smaller(index, size))
-    return held
 
 
 def unsqueeze(xp: ModuleType, self: Array, dim: int) -> Array:
@@ -209,7 +198,7 @@ def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> 
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = self.shape[first], self.shape[second]
-    length = larger(smaller(rows, columns - offset) if offset >= 0 else smaller(rows + offset, columns), 0)
+    length = diagonal_length(rows, columns, offset)
     start = self
     if offset and guard_or_true(length != 0):
         start = (

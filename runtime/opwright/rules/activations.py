@@ -6,13 +6,59 @@ from typing import Any
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import as_dtype, opmath
+from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import check_accepted
+from opwright.operands import check_accepted, check_number
+from opwright.rules.pointwise import pointwise
 from opwright.sizes import holds
 
 _halves = Forms()
 _contiguous = Forms()
+
+
+def gelu(self: Any, approximate: str) -> Plan:
+    """`pointwise`, of floats. Raises RuntimeError for another approximation than none and tanh."""
+    plan = pointwise(self, accepts="floating")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return plan
+
+
+def celu(self: Any, alpha: complex) -> Plan:
+    """`pointwise`, of floats. Raises RuntimeError for an alpha of 0."""
+    plan = pointwise(self, accepts="floating")
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return plan
+
+
+def softshrink(self: Any, lambd: complex) -> Plan:
+    """`pointwise`, of floats. Raises RuntimeError for a negative lambda."""
+    plan = pointwise(self, accepts="floating")
+    if lambd.real < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return plan
+
+
+def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
+    """`pointwise`, held within bounds, which become integers where `self` holds them. Raises RuntimeError where its
+    dtype cannot hold them."""
+    plan = pointwise(self, accepts="integer floating")
+    if plan.compute not in FLOATING:
+        min_val, max_val = int(min_val.real), int(max_val.real)
+        if plan.compute is uint8 and (min_val < 0 or max_val < 0):
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    for each in (min_val, max_val):
+        check_number(each, plan.compute)
+    return plan
+
+
+def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
+    """`pointwise`, of floats. Raises RuntimeError where the bounds of the slopes are in the wrong order."""
+    plan = pointwise(self, accepts="floating")
+    if lower.real > upper.real:
+        raise RuntimeError(f"rrelu: lower bound ({lower}) must not be greater than the upper one ({upper})")
+    return plan
 
 
 def glu(self: Any, dim: int) -> Plan:

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.devices import Device, as_device
 from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_complex
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import check_accepted, formatted_strides, kept_strides, memory_format_name
+from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
 from opwright.sizes import SymInt, holds, is_symbolic
 
@@ -37,6 +38,29 @@ def overwritten(
     `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do.
     """
     return Plan(_like_form(self, None, memory_format, accepts, True, may_overlap), (self,))
+
+
+def copied(self: Any, *, src: Any) -> Plan:
+    """`self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
+    if src.shape != self.shape and layouts.broadcast_shapes([self.shape, src.shape]) != self.shape:
+        raise RuntimeError(
+            f"The size of tensor a {list(self.shape)} must match the size of tensor b "
+            f"{list(src.shape)}: it does not broadcast to it"
+        )
+    return overwritten(self)
+
+
+def filled(self: Any, *, value: Any) -> Plan:
+    """`self`, overwritten by a number, also where elements share memory, or by the element of a 0-dim array.
+
+    Raises RuntimeError for an array of more dimensions, and a number that the dtype cannot hold.
+    """
+    if not hasattr(value, "ndim"):
+        check_number(value, as_dtype(self.dtype))
+        return overwritten(self, may_overlap=True)
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return overwritten(self)
 
 
 def _like_form(
@@ -80,10 +104,13 @@ def empty(
 
 
 def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, device: object = None) -> Plan:
-    """A new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise."""
+    """A new array of one value; its dtype is the value's, floats in the default dtype, unless told otherwise. Raises
+    RuntimeError where it cannot hold the value."""
     if dtype is None:
         dtype = scalar_dtype(fill_value)
-    return empty(size, dtype=dtype, device=device)
+    plan = empty(size, dtype=dtype, device=device)
+    check_number(fill_value, plan.dtype)
+    return plan
 
 
 def arange(start: complex, end: complex, step: complex, *, dtype: object = None, device: object = None) -> Plan:

@@ -10,10 +10,13 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
+from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _indexed = Forms()
+_selected = Forms()
+_gathered = Forms()
 
 
 def index(self: Any, indices: Sequence[Any]) -> Plan:
@@ -31,7 +34,8 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     return Plan(_indexed.keep(key, _indexed_form(self, positions)) if form is None else form, (self, positions))
 
 
-def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
+def _indexed_shape(self: Any, positions: Sequence[Any]) -> tuple[Shape, tuple[int, int]]:
+    """The shape of the elements at positions, and between which of its dimensions those of the positions stand."""
     given = [each for each in positions if each is not None]
     try:
         found = layouts.broadcast_shapes([each.shape for each in given]) if given else ()
@@ -43,10 +47,18 @@ def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
     at = [dim for dim, each in enumerate(positions) if each is not None]
     adjacent = not at or at[-1] - at[0] == len(at) - 1
     first = at[0] if at and adjacent else 0
-    strides = element_strides(self)
     kept = [dim for dim in range(self.ndim) if dim not in at]
     before, after = [dim for dim in kept if dim < first], [dim for dim in kept if dim >= first]
     shape = (*(self.shape[dim] for dim in before), *found, *(self.shape[dim] for dim in after))
+    return shape, (len(before), len(before) + len(found))
+
+
+def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
+    given = [each for each in positions if each is not None]
+    shape, (start, end) = _indexed_shape(self, positions)
+    found, strides = shape[start:end], element_strides(self)
+    kept = [dim for dim in range(self.ndim) if dim >= len(positions) or positions[dim] is None]
+    before, after = kept[:start], kept[start:]
     # TensorIterator's view of it: the source repeats along the positions' dimensions, and the positions along all
     # others.
     rows = [(shape, (*(strides[dim] for dim in before), *(0,) * len(found), *(strides[dim] for dim in after)))]
@@ -71,22 +83,58 @@ def _steps_along(shape: Shape, position: Any) -> Shape:
     return (*(0,) * missing, *steps)
 
 
-def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
-    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they
-    do not fit."""
-    found: list[Any] = []
+def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
+    """`self` with values written at positions (`index_put`); strides are kept.
+
+    How many positions a mask stands for is data: what depends on it, the kernel checks.
+    Raises IndexError where masks or positions do not fit, RuntimeError where the values do not.
+    """
+    if self.dtype != values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, "
+            f"got {self.dtype} for the destination and {values.dtype} for the source."
+        )
+    if _check_indices(self, indices):
+        shape, _ = _indexed_shape(self, indices)
+        if values.shape != shape and layouts.broadcast_shapes([shape, values.shape]) != shape:
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to {list(shape)}"
+            )
+    return overwritten(self, may_overlap=True)
+
+
+def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
+    """Whether all are positions, and none a mask. Raises IndexError where they do not fit."""
+    dim, has_masks = 0, False
     for place, each in enumerate(indices):
-        if each is None or each.dtype in (int64, int32):
-            found.append(each)
-        elif each.dtype in (bool_, uint8):
-            _check_mask(self, each, len(found))
-            found.extend(each.nonzero() if each.ndim else [])
+        if each is not None and each.dtype in (bool_, uint8):
+            _check_mask(self, each, dim)
+            dim, has_masks = dim + each.ndim, True
+        elif each is None or each.dtype in (int64, int32):
+            dim += 1
         else:
             raise IndexError(
                 f"tensors used as indices must be long, int, byte or bool tensors, but index {place} is {each.dtype}"
             )
-    if len(found) > self.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {len(found)})")
+    if dim > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim} (got {dim})")
+    return not has_masks
+
+
+def expand_masks(self: Any, indices: Sequence[Any]) -> list[Any]:
+    """Arrays of positions, one for each indexed dimension, None for those taken whole. Raises IndexError where they
+    do not fit."""
+    return list(indices) if _check_indices(self, indices) else positions_of(indices)
+
+
+def positions_of(indices: Sequence[Any]) -> list[Any]:
+    """The indices, each mask replaced by as many arrays of positions as it has dimensions."""
+    found: list[Any] = []
+    for each in indices:
+        if each is None or each.dtype not in (bool_, uint8):
+            found.append(each)
+        else:
+            found.extend(each.nonzero() if each.ndim else [])
     return found
 
 
@@ -101,6 +149,12 @@ def _check_mask(self: Any, mask: Any, dim: int) -> None:
 
 def index_select(self: Any, dim: int, index: Any) -> Plan:
     """The slices of `dim` that a 1-d index names, in its order; contiguous."""
+    key = (self.shape, self.dtype, dim, index.shape, index.dtype)
+    form = _selected.get(key)
+    return Plan(_selected.keep(key, _selected_form(self, dim, index)) if form is None else form, (self, index))
+
+
+def _selected_form(self: Any, dim: int, index: Any) -> Form:
     dim = layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -110,13 +164,18 @@ def index_select(self: Any, dim: int, index: Any) -> Plan:
     if not self.ndim and not holds(length == 1):
         raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
     shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
-    return Plan(Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype)), (self, index))
+    return Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
 
 
 def gather(self: Any, dim: int, index: Any) -> Plan:
     """The elements of `self` that `index` names along `dim`; the shape of the index, contiguous."""
-    dim = layouts.wrap_dim(dim, self.ndim)
-    if not layouts.is_empty(index.shape):
-        check_index_dtype("gather", index)
-        check_index_fits(index, self, "input", dim)
-    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))
+    key = (self.shape, self.dtype, dim, index.shape, index.dtype)
+    form = _gathered.get(key)
+    if form is None:
+        dim = layouts.wrap_dim(dim, self.ndim)
+        if not layouts.is_empty(index.shape):
+            check_index_dtype("gather", index)
+            check_index_fits(index, self, "input", dim)
+        form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
+        _gathered.keep(key, form)
+    return Plan(form, (self, index))

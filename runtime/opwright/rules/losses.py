@@ -27,17 +27,27 @@ def loss(self: Any, target: Any, reduction: int) -> Plan:
     return Plan(_scalar(form.common, form.compute, form.casts), (self, target))
 
 
+def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Plan:
+    """`loss`. Raises RuntimeError for a negative beta."""
+    plan = loss(self, target, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return plan
+
+
 def _scalar(dtype: DType, compute: DType, casts: tuple[bool, ...], common: DType | None = None) -> Form:
     key = (dtype, compute, casts, common)
     form = _reduced.get(key)
     return form or _reduced.keep(key, Form((), (), dtype, common or dtype, compute, compute, casts))
 
 
-def loss_like_self(self: Any, target: Any, reduction: int) -> Plan:
+def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
     """`loss` whose result has the dtype of `self`, and its layout if it is of that shape.
 
-    Raises RuntimeError where the promoted dtype cannot be cast to that of `self`.
+    Raises RuntimeError where the promoted dtype cannot be cast to that of `self`, and unless delta > 0.
     """
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     plan = pointwise(self, target, accepts="floating")
     form, dtype = plan.form, as_dtype(self.dtype)
     if not castable(form.common, dtype):

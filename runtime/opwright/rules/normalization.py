@@ -14,6 +14,8 @@ from opwright.rules.memory_formats import suggested_strides
 from opwright.sizes import holds
 
 _normalized = Forms()
+_layers = Forms()
+_statistics = Forms()
 
 
 def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
@@ -37,6 +39,20 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
     """`input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where shapes
     do not fit."""
     last = tuple(normalized_shape)
+    key = (input.shape, input.dtype, last, _seen(weight), _seen(bias))
+    form = _layers.get(key)
+    if form is None:
+        _check_layer(last, input, weight, bias)
+        form = _normalized_plan(layouts.contiguous_strides(input.shape), input, weight, bias).form
+        _layers.keep(key, form)
+    return Plan(form, (input, weight, bias))
+
+
+def _seen(parameter: Any) -> Any:
+    return None if parameter is None else (parameter.shape, parameter.dtype)
+
+
+def _check_layer(last: Shape, input: Any, weight: Any, bias: Any) -> None:
     if not last:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element"
@@ -52,7 +68,6 @@ def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: A
             f"Given normalized_shape={list(last)}, expected input with shape [*, {', '.join(map(str, last))}], "
             f"but got input of size{list(input.shape)}"
         )
-    return _normalized_plan(layouts.contiguous_strides(input.shape), input, weight, bias)
 
 
 def _normalized_plan(strides: Shape, *operands: Any) -> Plan:
@@ -80,10 +95,13 @@ def statistics_dtype(input: Any, *parameters: Any) -> DType:
 
 def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None) -> Plan:
     """The mean, or the reciprocal deviation, of each normalised part of `input`."""
-    split = input.ndim - len(normalized_shape)
-    return _row_major(
-        input, (*input.shape[:split], *(1,) * len(normalized_shape)), statistics_dtype(input, weight, bias)
-    )
+    key = (input.shape, input.dtype, len(normalized_shape), _seen(weight), _seen(bias))
+    form = _statistics.get(key)
+    if form is None:
+        split = input.ndim - len(normalized_shape)
+        shape = (*input.shape[:split], *(1,) * len(normalized_shape))
+        form = _statistics.keep(key, _row_major(input, shape, statistics_dtype(input, weight, bias)).form)
+    return Plan(form, (input,))
 
 
 def _row_major(input: Any, shape: Shape, dtype: DType) -> Plan:

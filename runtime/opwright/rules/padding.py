@@ -10,15 +10,16 @@ from opwright.devices import element_strides
 from opwright.dtypes import as_dtype
 from opwright.layouts import Shape
 from opwright.metadata import Form, Plan
-from opwright.operands import check_accepted, kept_strides_of
+from opwright.operands import check_accepted, check_number, kept_strides_of
 from opwright.rules.memory_formats import suggested_strides
 from opwright.sizes import holds
 
 
-def padded(self: Any, pad: Sequence[int]) -> Plan:
+def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:
     """`pad` names how many places come before and after each dimension, the last dimension first; negative ones go.
 
-    Raises RuntimeError for more pairs than dimensions, for half a pair, and where less than nothing would be left.
+    Raises RuntimeError for more pairs than dimensions, for half a pair, where less than nothing would be left, and
+    for a value of new places that the dtype cannot hold.
     """
     check_pairs(self, pad)
     shape = padded_shape(self.shape, pad)
@@ -26,6 +27,7 @@ def padded(self: Any, pad: Sequence[int]) -> Plan:
         # PyTorch clones a view of what is left, which keeps the order of the strides.
         strides = kept_strides_of(shape, element_strides(self))
     else:
+        check_number(value, as_dtype(self.dtype))
         strides = suggested_strides(shape, self)
     return Plan(Form(shape, strides, as_dtype(self.dtype)), (self,))
 

@@ -15,7 +15,6 @@ from opwright.dtypes import (
     DType,
     as_dtype,
     bool_,
-    checked_scalar,
     int64,
     opmath,
     to_complex,
@@ -23,8 +22,9 @@ from opwright.dtypes import (
     to_real,
     uint8,
 )
+from opwright.errors import DispatchError
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import NUMBERS, check_accepted, check_devices, extent, needs_cast
+from opwright.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright.promotion import result_type, scalar_dtype
 
 _known = Forms()
@@ -101,7 +101,38 @@ def _check_alpha(alpha: complex, common: DType) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and common not in COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    checked_scalar(alpha, common)
+    check_number(alpha, common)
+
+
+def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds) -> Plan:
+    """`pointwise`, with numbers that are no operands. Raises RuntimeError for one that does not fit the dtype that is
+    computed in."""
+    plan = pointwise(*operands, accepts=accepts)
+    for number in numbers:
+        check_number(number, plan.compute)
+    return plan
+
+
+def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
+    """A quotient, rounded to an integer as the mode says. Raises RuntimeError for a mode that is not known,
+    DispatchError for complex numbers where there is one."""
+    kind: Literal["int_to_float", "default"] = "int_to_float" if rounding_mode is None else "default"
+    plan = pointwise(self, other, kind=kind, accepts="integer floating complex")
+    if rounding_mode is not None and rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    if rounding_mode is not None and plan.compute in COMPLEX:
+        raise DispatchError(f"div with rounding_mode={rounding_mode!r}: not implemented for {plan.compute}")
+    return plan
+
+
+def polygamma(n: int, self: Any) -> Plan:
+    """`pointwise`, of floats. Raises RuntimeError for a negative `n`."""
+    plan = pointwise(self, kind="int_to_float", accepts="floating")
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return plan
 
 
 def _result_dtypes(kind: str, common: DType, compute: DType) -> tuple[DType, DType]:
@@ -197,8 +228,19 @@ def membership(elements: Any, test_elements: Any) -> Plan:
     return Plan(form, (elements, test_elements))
 
 
-def masked(self: Any, mask: Any) -> Plan:
-    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`)."""
+def masked(self: Any, mask: Any, *, value: Any) -> Plan:
+    """`self`, broadcast with a mask, as a new contiguous array (`masked_fill`).
+
+    Raises RuntimeError for a mask that is not bool, and a value that is no number or 0-dim array, or does not fit.
+    """
+    if mask.dtype != bool_:
+        raise RuntimeError(f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if not hasattr(value, "ndim"):
+        check_number(value, as_dtype(self.dtype))
+    elif value.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
     strides = layouts.contiguous_strides(shape)
     return Plan(Form(shape, strides, as_dtype(self.dtype), pointwise=True, may_overlap=True), (self, mask))

@@ -1,14 +1,101 @@
-"""Random numbers drawn by the chances that arrays give."""
+"""Random numbers: written into arrays, or drawn by the chances that arrays give."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 from opwright import layouts
-from opwright.dtypes import FLOATING, REDUCED, as_dtype, int64
+from opwright.dtypes import FLOATING, REDUCED, DType, as_dtype, bfloat16, bool_, float16, float32, float64, int64
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Plan
+from opwright.rules.factories import empty, overwritten
 from opwright.sizes import holds
+
+# Integers up to 2 to this power are exact in the dtype.
+_DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+
+
+def uniform(self: Any, from_: float, to: float) -> Plan:
+    """Numbers in [from, to), floating-point or complex. Raises RuntimeError for from > to."""
+    plan = overwritten(self, accepts="floating complex")
+    if not from_ <= to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    return plan
+
+
+def normal(self: Any, std: float) -> Plan:
+    """Numbers of a standard deviation, floating-point or complex. Raises RuntimeError for a negative one."""
+    plan = overwritten(self, accepts="floating complex")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return plan
+
+
+def positive(self: Any, operator: str, name: str, value: float) -> Plan:
+    """Floating-point numbers of a distribution with a parameter above 0. Raises RuntimeError for another one."""
+    plan = overwritten(self, accepts="floating")
+    if not value > 0:
+        raise RuntimeError(f"{operator} expects {name} > 0.0, but found {name}={value}")
+    return plan
+
+
+def geometric(self: Any, p: float) -> Plan:
+    """Numbers of trials of chance `p`. Raises RuntimeError for one that is not between 0 and 1."""
+    plan = overwritten(self, accepts="integer floating")
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return plan
+
+
+def bernoulli(self: Any, p: float) -> Plan:
+    """0 or 1, with chance `p`. Raises RuntimeError for no chance."""
+    plan = overwritten(self, accepts="bool integer floating")
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
+    return plan
+
+
+def integers(self: Any, from_: int, to: int | None) -> Plan:
+    """Integers in [from, to); up to the largest that the dtype counts to where `to` is None.
+
+    Raises RuntimeError where there are none, or the dtype cannot hold them.
+    """
+    plan = overwritten(self, accepts="bool integer floating")
+    dtype = plan.dtype
+    last = largest_integer(dtype) if to is None else to - 1
+    if not holds(last >= from_):
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={last + 1}")
+    _check_bound("from", from_, dtype)
+    _check_bound("to - 1", last, dtype)
+    return plan
+
+
+def largest_integer(dtype: DType) -> int:
+    """The largest integer up to which the dtype counts."""
+    if dtype in FLOATING:
+        return int(1 << _DIGITS[dtype])
+    return 1 if dtype == bool_ else int(np.iinfo(dtype).max)
+
+
+def _check_bound(name: str, bound: int, dtype: DType) -> None:
+    if dtype in FLOATING:
+        high = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
+        low = -high
+    else:
+        high, low = largest_integer(dtype), 0 if dtype == bool_ else int(np.iinfo(dtype).min)
+    if not (holds(low <= bound) and holds(bound <= high)):
+        raise RuntimeError(f"{name} is out of bounds for {dtype}")
+
+
+def permutation(n: int, *, dtype: object, device: object) -> Plan:
+    """The numbers below `n`. Raises RuntimeError where the dtype cannot hold them."""
+    plan = empty([n], dtype=dtype, device=device)
+    if plan.dtype in FLOATING and not holds(n <= largest_integer(plan.dtype) + 1):
+        raise RuntimeError(f"n is too large for result tensor type: {plan.dtype}")
+    return plan
 
 
 def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:

@@ -14,7 +14,8 @@ from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import guard_or_false, holds
+from opwright.sizes import from_front, holds
+from opwright.view_layouts import diagonal_length, slice_bounds
 
 
 def flipped(self: Any, dims: Sequence[int]) -> Plan:
@@ -84,13 +85,52 @@ def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
         raise RuntimeError("narrow_copy: length must not be negative")
     if not (holds(-size <= start) and holds(start <= size)):
         raise IndexError(f"narrow_copy: start {start} is out of range for dimension {dim} of size {size}")
-    if not holds((start + size if guard_or_false(start < 0) else start) + length <= size):
+    if not holds(from_front(start, size) + length <= size):
         raise RuntimeError(f"narrow_copy: start {start} and length {length} exceed dimension {dim} of size {size}")
     return _plan(self, (*self.shape[:dim], length, *self.shape[dim + 1 :]))
 
 
-def overlaid(self: Any, src: Any) -> Plan:
-    """`self` with another array in place of a part of it: its shape and strides, gaps included, but no overlaps."""
+def slice_overlaid(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Plan:
+    """`self` with another array in place of a slice. Raises RuntimeError where it is of another shape."""
+    if not self.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    dim = layouts.wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    first, last = slice_bounds(self.shape[dim], start, end)
+    return _overlaid(self, src, (*self.shape[:dim], (last - first + step - 1) // step, *self.shape[dim + 1 :]))
+
+
+def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
+    """`self` with another array at one place of a dimension. Raises IndexError where there is no such place,
+    RuntimeError where the array is of another shape."""
+    if not self.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = layouts.wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if not (holds(-size <= index) and holds(index < size)):
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    return _overlaid(self, src, (*self.shape[:dim], *self.shape[dim + 1 :]))
+
+
+def diagonal_overlaid(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Plan:
+    """`self` with another array in place of a diagonal. Raises RuntimeError where it is of another shape."""
+    first, second = layouts.wrap_dim(dim1, self.ndim), layouts.wrap_dim(dim2, self.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    length = diagonal_length(self.shape[first], self.shape[second], offset)
+    rest = [self.shape[dim] for dim in range(self.ndim) if dim not in (first, second)]
+    return _overlaid(self, src, (*rest, length))
+
+
+def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
+    """The shape and strides of `self`, gaps included, but no overlaps."""
+    if not layouts.same_shape(part, src.shape):
+        raise RuntimeError(
+            f"expected src to have the shape of what it takes the place of, {list(part)}, but got {list(src.shape)}"
+        )
     strides = element_strides(self)
     overlaps = layouts.may_overlap_itself(self.shape, strides)
     return Plan(

@@ -7,7 +7,7 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, bool_, int32, int64
 from opwright.metadata import Form, Plan
-from opwright.operands import NUMBERS, check_accepted
+from opwright.operands import NUMBERS, check_accepted, check_number
 from opwright.rules.factories import overwritten
 from opwright.sizes import holds
 
@@ -16,12 +16,20 @@ _KINDS = {"mean": "integer floating complex", "amax": "bool integer floating", "
 
 
 def scattered(
-    self: Any, dim: int, index: Any, src: Any = None, *, reduce: str | None = None, choices: str = ""
+    self: Any,
+    dim: int,
+    index: Any,
+    src: Any = None,
+    *,
+    value: complex = 0,
+    reduce: str | None = None,
+    choices: str = "",
 ) -> Plan:
     """`self` with elements of `src`, or a number, at the positions along `dim` that an index of its own shape or a
     smaller one gives; contiguous.
 
-    `choices`: the names that `reduce` may be. Raises RuntimeError where shapes, dtypes or `reduce` do not fit.
+    `choices`: the names that `reduce` may be. Raises RuntimeError where shapes, dtypes, `reduce` or the number
+    (`value`) do not fit.
     """
     dim = layouts.wrap_dim(dim, self.ndim)
     if not layouts.is_empty(index.shape):
@@ -34,8 +42,10 @@ def scattered(
             check_index_fits(index, src, "src", -1)
     if reduce is not None and reduce not in choices.split():
         raise RuntimeError(f"reduce argument must be one of {', '.join(choices.split())}, got {reduce!r}")
-    if reduce in _KINDS and not layouts.is_empty(index.shape):
-        check_accepted(_KINDS[reduce], as_dtype(self.dtype))
+    if not layouts.is_empty(index.shape):
+        if reduce in _KINDS:
+            check_accepted(_KINDS[reduce], as_dtype(self.dtype))
+        check_number(value, as_dtype(self.dtype))
     return _rewritten(self, index) if src is None else _rewritten(self, index, src)
 
 
@@ -59,11 +69,19 @@ def check_index_fits(index: Any, other: Any, name: str, dim: int) -> None:
 
 
 def index_written(
-    name: str, self: Any, dim: int, index: Any, source: Any, *, reduce: str | None = None, include_self: bool = True
+    name: str,
+    self: Any,
+    dim: int,
+    index: Any,
+    source: Any,
+    *,
+    alpha: complex = 1,
+    reduce: str | None = None,
+    include_self: bool = True,
 ) -> Plan:
     """`self` with slices of `source` written along `dim` (`index_add`, `index_reduce`); contiguous.
 
-    Raises IndexError for an index that is no vector, RuntimeError where shapes or dtypes do not fit.
+    Raises IndexError for an index that is no vector, RuntimeError where shapes, dtypes or `alpha` do not fit.
     """
     if reduce not in (None, "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"{name}(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -87,6 +105,8 @@ def index_written(
     if reduce is not None and not layouts.is_empty(source.shape):
         accepted = _KINDS.get(reduce) if include_self else "integer floating"
         check_accepted(accepted, as_dtype(self.dtype))
+    if not layouts.is_empty(source.shape):
+        check_number(alpha, as_dtype(self.dtype))
     return _rewritten(self, index, source)
 
 
@@ -131,6 +151,8 @@ def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
     layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise RuntimeError("index_fill_(): Index has to be a vector/scalar")
+    if isinstance(value, NUMBERS):
+        check_number(value, as_dtype(self.dtype))
     return Plan(overwritten(self, may_overlap=True).form, (self, index, value))
 
 

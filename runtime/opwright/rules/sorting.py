@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from opwright import layouts
@@ -100,19 +102,31 @@ def _positions_form(
     return Form(shape, layouts.contiguous_strides(shape), result, common, compute, result, casts)
 
 
-def histc(self: Any, bins: int) -> Plan:
-    """Counts in `bins` bins, in the dtype of `self`, a floating-point one."""
+def histc(self: Any, bins: int, low: complex, high: complex) -> Plan:
+    """Counts in `bins` bins, in the dtype of `self`, a floating-point one; equal bounds stand for the elements' own.
+
+    Raises RuntimeError for bounds that are none.
+    """
     given = as_dtype(self.dtype)
     check_accepted("floating", given)
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    if low != high:
+        _check_range(float(low.real), float(high.real))
     return Plan(Form((bins,), (1,), given), (self,))
 
 
-def histogram(self: Any, bins: Any, weight: Any, *, edges: bool = False) -> Plan:
+def _check_range(low: float, high: float) -> None:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"the range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"max must be larger than min, but they are {high} and {low}")
+
+
+def histogram(self: Any, bins: Any, weight: Any, *, bounds: Sequence[float] | None = None, edges: bool = False) -> Plan:
     """Counts in bins, or (`edges`) where these begin and end: `bins` is their number, or their edges.
 
-    Raises RuntimeError where shapes or dtypes do not fit together.
+    Raises RuntimeError where shapes or dtypes do not fit together, and for `bounds` that are none.
     """
     given = as_dtype(self.dtype)
     check_accepted("floating", given)
@@ -121,6 +135,10 @@ def histogram(self: Any, bins: Any, weight: Any, *, edges: bool = False) -> Plan
     count = _count_of_bins(bins, given)
     if count <= 0:
         raise RuntimeError(f"histogram(): bins must be > 0, but got {count}")
+    if bounds is not None:
+        if len(bounds) != 2:
+            raise RuntimeError(f"histogram(): range must have 2 elements, but has {len(bounds)}")
+        _check_range(*bounds)
     return Plan(Form((count + 1 if edges else count,), (1,), given), (self, bins, weight))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from opwright.tensor import Tensor
+from opwright.variants import write_out, write_outs, write_self
 
 from . import ops
 
@@ -24,3 +25,65 @@ def both(self: Tensor, other: Tensor, swap: bool) -> Tensor:
 def both_AutogradCPU(self: Tensor, other: Tensor, swap: bool) -> Tensor:
     result: Tensor = ops.sum(ops.twice(self))
     return result
+
+
+# halves(Tensor self, *, int n=2) -> Tensor
+def halves_default(self: Tensor, n: int) -> Tensor:
+    result: Tensor = ops.fourfold(self)
+    return result
+
+
+# pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)
+def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
+    result: tuple[Tensor, Tensor] = (ops.fourfold(self), ops.tenfold(self))
+    return result
+
+
+# pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first,
+#     Tensor(b!) second)
+def pair_first(self: Tensor, other: Tensor | None, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    result0, result1 = ops.pair_default(self, other)
+    return write_out(first, result0), write_out(second, result1)
+
+
+# pieces(Tensor self) -> Tensor[]
+def pieces_default(self: Tensor) -> list[Tensor]:
+    result: list[Tensor] = [ops.tenfold(self)]
+    return result
+
+
+# each(Tensor[] self) -> Tensor[]
+def each(self: list[Tensor]) -> list[Tensor]:
+    result: list[Tensor] = [ops.tenfold(self[0])]
+    return result
+
+
+# ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
+def ramp_out(n: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.ramp_default(n, dtype=out.dtype, device=out.device))
+
+
+# tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def tenfold_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.tenfold_default(self))
+
+
+# halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
+def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
+    return write_out(out, ops.halves_default(self, n=n))
+
+
+# halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
+def halves_(self: Tensor, n: int) -> Tensor:
+    return write_self(self, ops.halves_default(self, n=n))
+
+
+# pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
+def pieces_out(self: Tensor, out: list[Tensor]) -> None:
+    write_outs(out, ops.pieces_default(self))
+
+
+# each_(Tensor(a!)[] self) -> ()
+def each_(self: list[Tensor]) -> None:
+    for item, result in zip(self, ops.each(self), strict=True):
+        write_self(item, result)

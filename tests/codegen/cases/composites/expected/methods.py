@@ -9,6 +9,8 @@ from . import ops
 
 METHODS = {
     "fourfold": ops.fourfold,
+    "halves": ops.halves,
+    "halves_": ops.halves_,
 }
 
 

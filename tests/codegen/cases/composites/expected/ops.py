@@ -3,17 +3,31 @@
 
 from __future__ import annotations
 
-from numpy import ndarray
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from numpy import ndarray
+from numpy.typing import DTypeLike
+
+from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.options import Layout
 from opwright.packets import packet
+from opwright.returns import show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
 __all__ = [
     "both",
+    "each",
+    "each_",
     "fourfold",
+    "halves",
+    "halves_",
+    "pair",
+    "pieces",
+    "ramp",
     "sum",
     "tenfold",
     "twice",
@@ -137,7 +151,7 @@ def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
 
 _both.stub = both
 
-_tenfold = declare(
+_tenfold_default = declare(
     "demo::tenfold",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -146,25 +160,437 @@ _tenfold = declare(
 
 
 # tenfold(Tensor self) -> Tensor
-def tenfold(self: Tensor) -> Tensor:
+def tenfold_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _tenfold.table[ARRAYS]
+            kernel = _tenfold_default.table[ARRAYS]
         except KeyError:
-            return _tenfold.call(self)
+            return _tenfold_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _tenfold.table[keys]
+        kernel = _tenfold_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tenfold.call(self)
+        return _tenfold_default.call(self)
     return kernel(self)
 
 
-_tenfold.stub = tenfold
+_tenfold_default.stub = tenfold_default
+
+_halves_default = declare(
+    "demo::halves",
+    "(Tensor self, *, int n=2) -> Tensor",
+    (("self", "Tensor"), ("n", "int", 2)),
+    kwarg_only=1,
+    where="ops.yaml:25",
+)
+
+
+# halves(Tensor self, *, int n=2) -> Tensor
+def halves_default(self: Tensor, *, n: int = 2) -> Tensor:
+    if type(n) is not int:
+        n = _halves_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _halves_default.table[ARRAYS]
+        except KeyError:
+            return _halves_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _halves_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _halves_default.call(self, n)
+    return kernel(self, n)
+
+
+_halves_default.stub = halves_default
+
+
+class pair_default_result(NamedTuple):
+    first: Tensor
+    second: Tensor
+
+    __repr__ = show_result
+
+
+_pair_default = declare(
+    "demo::pair",
+    "(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)",
+    (("self", "Tensor"), ("other", "Tensor?", None)),
+    where="ops.yaml:31",
+)
+
+
+# pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)
+def pair_default(self: Tensor, other: Tensor | None = None) -> pair_default_result:
+    modes = active_modes()
+    if type(self) is ndarray and (other is None or type(other) is ndarray) and modes is None:
+        try:
+            kernel = _pair_default.table[ARRAYS]
+        except KeyError:
+            return _pair_default.call(self, other)
+        return pair_default_result(*kernel(self, other))
+    try:
+        keys = self.keys
+        if other is not None:
+            keys |= other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pair_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pair_default.call(self, other)
+    return pair_default_result(*kernel(self, other))
+
+
+_pair_default.stub = pair_default
+_pair_default.result = pair_default_result
+
+
+class pair_first_result(NamedTuple):
+    first: Tensor
+    second: Tensor
+
+    __repr__ = show_result
+
+
+_pair_first = declare(
+    "demo::pair.first",
+    "(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first, Tensor(b!) "
+    "second)",
+    (("self", "Tensor"), ("other", "Tensor?", None), ("first", "Tensor"), ("second", "Tensor")),
+    kwarg_only=2,
+    where="ops.yaml:35",
+    tags=("out",),
+)
+
+
+# pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first,
+#     Tensor(b!) second)
+def pair_first(self: Tensor, other: Tensor | None = None, *, first: Tensor, second: Tensor) -> pair_first_result:
+    modes = active_modes()
+    if (
+        type(self) is ndarray
+        and (other is None or type(other) is ndarray)
+        and type(first) is ndarray
+        and type(second) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _pair_first.table[ARRAYS]
+        except KeyError:
+            return _pair_first.call(self, other, first, second)
+        return pair_first_result(*kernel(self, other, first, second))
+    try:
+        keys = self.keys | first.keys | second.keys
+        if other is not None:
+            keys |= other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pair_first.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pair_first.call(self, other, first, second)
+    return pair_first_result(*kernel(self, other, first, second))
+
+
+_pair_first.stub = pair_first
+_pair_first.result = pair_first_result
+
+_pieces_default = declare(
+    "demo::pieces",
+    "(Tensor self) -> Tensor[]",
+    (("self", "Tensor"),),
+    where="ops.yaml:37",
+)
+
+
+# pieces(Tensor self) -> Tensor[]
+def pieces_default(self: Tensor) -> list[Tensor]:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _pieces_default.table[ARRAYS]
+        except KeyError:
+            return _pieces_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pieces_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pieces_default.call(self)
+    return kernel(self)
+
+
+_pieces_default.stub = pieces_default
+
+_each = declare(
+    "demo::each",
+    "(Tensor[] self) -> Tensor[]",
+    (("self", "Tensor[]"),),
+    where="ops.yaml:42",
+)
+
+
+# each(Tensor[] self) -> Tensor[]
+def each(self: Sequence[Tensor]) -> list[Tensor]:
+    if type(self) is not list:
+        return _each.call(self)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in self:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _each.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _each.call(self)
+    return kernel(self)
+
+
+_each.stub = each
+
+_ramp_default = declare(
+    "demo::ramp",
+    "(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    (
+        ("n", "int"),
+        ("dtype", "ScalarType?", None),
+        ("layout", "Layout?", None),
+        ("device", "Device?", None),
+        ("pin_memory", "bool?", None),
+    ),
+    kwarg_only=1,
+    where="ops.yaml:47",
+)
+
+
+# ramp(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+def ramp_default(
+    n: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    if type(n) is not int:
+        n = _ramp_default.convert(0, n)
+    if dtype is not None:
+        dtype = _ramp_default.convert(1, dtype)
+    if layout is not None:
+        layout = _ramp_default.convert(2, layout)
+    if device is not None:
+        device = _ramp_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _ramp_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ramp_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ramp_default.call(n, dtype, layout, device, pin_memory)
+    return kernel(n, dtype, layout, device, pin_memory)
+
+
+_ramp_default.stub = ramp_default
+
+_ramp_out = declare(
+    "demo::ramp.out",
+    "(int n, *, Tensor(a!) out) -> Tensor(a!)",
+    (("n", "int"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="ops.yaml:51",
+    tags=("out",),
+)
+
+
+# ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
+def ramp_out(n: int, *, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _ramp_out.convert(0, n)
+    modes = active_modes()
+    if type(out) is ndarray and modes is None:
+        try:
+            kernel = _ramp_out.table[ARRAYS]
+        except KeyError:
+            return _ramp_out.call(n, out)
+        return kernel(n, out)
+    try:
+        keys = out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ramp_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ramp_out.call(n, out)
+    return kernel(n, out)
+
+
+_ramp_out.stub = ramp_out
+
+_tenfold_out = declare(
+    "demo::tenfold.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="ops.yaml:53",
+    tags=("out",),
+)
+
+
+# tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def tenfold_out(self: Tensor, *, out: Tensor) -> Tensor:
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _tenfold_out.table[ARRAYS]
+        except KeyError:
+            return _tenfold_out.call(self, out)
+        return kernel(self, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tenfold_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tenfold_out.call(self, out)
+    return kernel(self, out)
+
+
+_tenfold_out.stub = tenfold_out
+
+_halves_out = declare(
+    "demo::halves.out",
+    "(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int", 2), ("out", "Tensor")),
+    kwarg_only=1,
+    where="ops.yaml:25",
+    tags=("generated", "out"),
+)
+
+
+# halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
+def halves_out(self: Tensor, *, n: int = 2, out: Tensor) -> Tensor:
+    if type(n) is not int:
+        n = _halves_out.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _halves_out.table[ARRAYS]
+        except KeyError:
+            return _halves_out.call(self, n, out)
+        return kernel(self, n, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _halves_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _halves_out.call(self, n, out)
+    return kernel(self, n, out)
+
+
+_halves_out.stub = halves_out
+
+_halves_ = declare(
+    "demo::halves_",
+    "(Tensor(a!) self, *, int n=2) -> Tensor(a!)",
+    (("self", "Tensor"), ("n", "int", 2)),
+    kwarg_only=1,
+    where="ops.yaml:25",
+    tags=("generated", "inplace"),
+)
+
+
+# halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
+def halves_(self: Tensor, *, n: int = 2) -> Tensor:
+    if type(n) is not int:
+        n = _halves_.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _halves_.table[ARRAYS]
+        except KeyError:
+            return _halves_.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _halves_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _halves_.call(self, n)
+    return kernel(self, n)
+
+
+_halves_.stub = halves_
+
+_pieces_out = declare(
+    "demo::pieces.out",
+    "(Tensor self, *, Tensor(a!)[] out) -> ()",
+    (("self", "Tensor"), ("out", "Tensor[]")),
+    kwarg_only=1,
+    where="ops.yaml:37",
+    tags=("generated", "out"),
+)
+
+
+# pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
+def pieces_out(self: Tensor, *, out: Sequence[Tensor]) -> None:
+    if type(out) is not list:
+        return _pieces_out.call(self, out)
+    modes = active_modes()
+    try:
+        keys = self.keys
+        for item in out:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pieces_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pieces_out.call(self, out)
+    return kernel(self, out)
+
+
+_pieces_out.stub = pieces_out
+
+_each_ = declare(
+    "demo::each_",
+    "(Tensor(a!)[] self) -> ()",
+    (("self", "Tensor[]"),),
+    where="ops.yaml:42",
+    tags=("generated", "inplace"),
+)
+
+
+# each_(Tensor(a!)[] self) -> ()
+def each_(self: Sequence[Tensor]) -> None:
+    if type(self) is not list:
+        return _each_.call(self)
+    modes = active_modes()
+    try:
+        keys = 0
+        for item in self:
+            keys |= item.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _each_.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _each_.call(self)
+    return kernel(self)
+
+
+_each_.stub = each_
 
 packet("demo::twice").stub = twice
 
@@ -174,4 +600,147 @@ packet("demo::fourfold").stub = fourfold
 
 packet("demo::both").stub = both
 
-packet("demo::tenfold").stub = tenfold
+_tenfold = packet("demo::tenfold")
+
+
+# tenfold: default, out
+def tenfold(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _tenfold.call((self,), {"out": out})
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _tenfold_default.table[ARRAYS]
+        except KeyError:
+            return _tenfold_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _tenfold_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _tenfold_default.call(self)
+    return kernel(self)
+
+
+_tenfold.stub = tenfold
+
+_halves = packet("demo::halves")
+
+
+# halves: default, out
+def halves(self: Tensor, *, n: int = 2, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return _halves.call((self,), {"n": n, "out": out})
+    if type(n) is not int:
+        n = _halves_default.convert(1, n)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _halves_default.table[ARRAYS]
+        except KeyError:
+            return _halves_default.call(self, n)
+        return kernel(self, n)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _halves_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _halves_default.call(self, n)
+    return kernel(self, n)
+
+
+_halves.stub = halves
+
+_pair = packet("demo::pair")
+
+
+# pair: default, first
+def pair(
+    self: Tensor,
+    other: Tensor | None = None,
+    *,
+    first: Tensor | None = None,
+    second: Tensor | None = None,
+) -> Any:
+    if first is not None or second is not None:
+        return _pair.call((self, other), {"first": first, "second": second})
+    modes = active_modes()
+    if type(self) is ndarray and (other is None or type(other) is ndarray) and modes is None:
+        try:
+            kernel = _pair_default.table[ARRAYS]
+        except KeyError:
+            return _pair_default.call(self, other)
+        return pair_default_result(*kernel(self, other))
+    try:
+        keys = self.keys
+        if other is not None:
+            keys |= other.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _pair_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _pair_default.call(self, other)
+    return pair_default_result(*kernel(self, other))
+
+
+_pair.stub = pair
+
+_pieces = packet("demo::pieces")
+
+
+# pieces: default, out
+def pieces(*args: Any, **kwargs: Any) -> Any:
+    return _pieces.call(args, kwargs)
+
+
+_pieces.stub = pieces
+
+packet("demo::each").stub = each
+
+_ramp = packet("demo::ramp")
+
+
+# ramp: default, out
+def ramp(
+    n: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return _ramp.call(
+            (n,),
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+        )
+    if type(n) is not int:
+        n = _ramp_default.convert(0, n)
+    if dtype is not None:
+        dtype = _ramp_default.convert(1, dtype)
+    if layout is not None:
+        layout = _ramp_default.convert(2, layout)
+    if device is not None:
+        device = _ramp_default.convert(3, device)
+    if pin_memory is not None and type(pin_memory) is not bool:
+        pin_memory = _ramp_default.convert(4, pin_memory)
+    modes = active_modes()
+    try:
+        keys = 0
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _ramp_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _ramp_default.call(n, dtype, layout, device, pin_memory)
+    return kernel(n, dtype, layout, device, pin_memory)
+
+
+_ramp.stub = ramp
+
+packet("demo::halves_").stub = halves_
+
+packet("demo::each_").stub = each_

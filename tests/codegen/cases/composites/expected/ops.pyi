@@ -2,17 +2,27 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from opwright.devices import Device
 from opwright.dispatcher import Operator
+from opwright.options import Layout
 from opwright.packets import Packet
 from opwright.tensor import Tensor
 
 __all__ = [
     "both",
+    "each",
+    "each_",
     "fourfold",
+    "halves",
+    "halves_",
+    "pair",
+    "pieces",
+    "ramp",
     "sum",
     "tenfold",
     "twice",
@@ -20,11 +30,65 @@ __all__ = [
 
 A = TypeVar("A", Tensor, NDArray[Any])
 
+class pair_default_result(NamedTuple, Generic[A]):
+    first: A
+    second: A
+
+class pair_first_result(NamedTuple, Generic[A]):
+    first: A
+    second: A
+
 def twice(self: A) -> A: ...
 def sum(self: A) -> A: ...
 def fourfold(self: A) -> A: ...
 def both(self: A, other: A, swap: bool = False) -> A: ...
+def tenfold_default(self: A) -> A: ...
+def halves_default(self: A, *, n: int = 2) -> A: ...
+def pair_default(self: A, other: A | None = None) -> pair_default_result[A]: ...
+def pair_first(self: A, other: A | None = None, *, first: A, second: A) -> pair_first_result[A]: ...
+def pieces_default(self: A) -> list[A]: ...
+def each(self: Sequence[A]) -> list[A]: ...
+def ramp_default(
+    n: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+def ramp_out(n: int, *, out: A) -> A: ...
+def tenfold_out(self: A, *, out: A) -> A: ...
+def halves_out(self: A, *, n: int = 2, out: A) -> A: ...
+def halves_(self: A, *, n: int = 2) -> A: ...
+def pieces_out(self: A, *, out: Sequence[A]) -> None: ...
+def each_(self: Sequence[A]) -> None: ...
+@overload
 def tenfold(self: A) -> A: ...
+@overload
+def tenfold(self: A, *, out: A) -> A: ...
+@overload
+def halves(self: A, *, n: int = 2) -> A: ...
+@overload
+def halves(self: A, *, n: int = 2, out: A) -> A: ...
+@overload
+def pair(self: A, other: A | None = None) -> pair_default_result[A]: ...
+@overload
+def pair(self: A, other: A | None = None, *, first: A, second: A) -> pair_first_result[A]: ...
+@overload
+def pieces(self: A) -> list[A]: ...
+@overload
+def pieces(self: A, *, out: Sequence[A]) -> None: ...
+@overload
+def ramp(
+    n: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor: ...
+@overload
+def ramp(n: int, *, out: A) -> A: ...
 
 class _twice_operator(Operator):
     def __call__(_op, self: A) -> A: ...
@@ -38,8 +102,52 @@ class _fourfold_operator(Operator):
 class _both_operator(Operator):
     def __call__(_op, self: A, other: A, swap: bool = False) -> A: ...
 
-class _tenfold_operator(Operator):
+class _tenfold_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
+
+class _halves_default_operator(Operator):
+    def __call__(_op, self: A, *, n: int = 2) -> A: ...
+
+class _pair_default_operator(Operator):
+    def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
+
+class _pair_first_operator(Operator):
+    def __call__(_op, self: A, other: A | None = None, *, first: A, second: A) -> pair_first_result[A]: ...
+
+class _pieces_default_operator(Operator):
+    def __call__(_op, self: A) -> list[A]: ...
+
+class _each_operator(Operator):
+    def __call__(_op, self: Sequence[A]) -> list[A]: ...
+
+class _ramp_default_operator(Operator):
+    def __call__(
+        _op,
+        n: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+
+class _ramp_out_operator(Operator):
+    def __call__(_op, n: int, *, out: A) -> A: ...
+
+class _tenfold_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
+
+class _halves_out_operator(Operator):
+    def __call__(_op, self: A, *, n: int = 2, out: A) -> A: ...
+
+class _halves__operator(Operator):
+    def __call__(_op, self: A, *, n: int = 2) -> A: ...
+
+class _pieces_out_operator(Operator):
+    def __call__(_op, self: A, *, out: Sequence[A]) -> None: ...
+
+class _each__operator(Operator):
+    def __call__(_op, self: Sequence[A]) -> None: ...
 
 class _twice_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -66,10 +174,80 @@ class _both_packet(_both_call):
     default: _both_operator
 
 class _tenfold_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _tenfold_packet(_tenfold_call):
-    default: _tenfold_operator
+    default: _tenfold_default_operator
+    out: _tenfold_out_operator
+
+class _halves_call(Packet):
+    @overload
+    def __call__(_op, self: A, *, n: int = 2) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, n: int = 2, out: A) -> A: ...
+
+class _halves_packet(_halves_call):
+    default: _halves_default_operator
+    out: _halves_out_operator
+
+class _pair_call(Packet):
+    @overload
+    def __call__(_op, self: A, other: A | None = None) -> pair_default_result[A]: ...
+    @overload
+    def __call__(_op, self: A, other: A | None = None, *, first: A, second: A) -> pair_first_result[A]: ...
+
+class _pair_packet(_pair_call):
+    default: _pair_default_operator
+    first: _pair_first_operator
+
+class _pieces_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> list[A]: ...
+    @overload
+    def __call__(_op, self: A, *, out: Sequence[A]) -> None: ...
+
+class _pieces_packet(_pieces_call):
+    default: _pieces_default_operator
+    out: _pieces_out_operator
+
+class _each_call(Packet):
+    def __call__(_op, self: Sequence[A]) -> list[A]: ...
+
+class _each_packet(_each_call):
+    default: _each_operator
+
+class _ramp_call(Packet):
+    @overload
+    def __call__(
+        _op,
+        n: int,
+        *,
+        dtype: DTypeLike | None = None,
+        layout: Layout | None = None,
+        device: Device | str | None = None,
+        pin_memory: bool | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(_op, n: int, *, out: A) -> A: ...
+
+class _ramp_packet(_ramp_call):
+    default: _ramp_default_operator
+    out: _ramp_out_operator
+
+class _halves__call(Packet):
+    def __call__(_op, self: A, *, n: int = 2) -> A: ...
+
+class _halves__packet(_halves__call):
+    default: _halves__operator
+
+class _each__call(Packet):
+    def __call__(_op, self: Sequence[A]) -> None: ...
+
+class _each__packet(_each__call):
+    default: _each__operator
 
 class Namespace:
     """`opwright.ops.demo`."""
@@ -79,3 +257,10 @@ class Namespace:
     fourfold: _fourfold_packet
     both: _both_packet
     tenfold: _tenfold_packet
+    halves: _halves_packet
+    pair: _pair_packet
+    pieces: _pieces_packet
+    each: _each_packet
+    ramp: _ramp_packet
+    halves_: _halves__packet
+    each_: _each__packet

@@ -12,6 +12,7 @@ from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
+from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
 
 
@@ -26,7 +27,7 @@ def full_like_size(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return wrap(plan.lay_out(np.full(size, value, dtype)))
+    return new_result(plan, np.full(size, value, dtype))
 
 
 # defaults(Tensor self, int[2] size=1, float eps=1e-05, float top=inf, str mode="it's", str quoted='say "so"', int

@@ -11,7 +11,8 @@ from opwright import rules
 from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.options import Layout
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -25,4 +26,4 @@ def full_like_size(
     pin_memory: bool | None,
 ) -> Tensor:
     plan = rules.empty(size, dtype=dtype, device=device)
-    return wrap(plan.lay_out(cp.full(size, value, dtype)))
+    return new_result(plan, cp.full(size, value, dtype))

@@ -120,7 +120,7 @@ def defaults(
     generator: Generator | None = None,
 ) -> Tensor:
     if not is_int_list(size):
-        size = _defaults.convert(1, size)
+        size = [size, size] if type(size) is int else _defaults.convert(1, size)
     if type(eps) is not float:
         eps = _defaults.convert(2, eps)
     if type(top) is not float:

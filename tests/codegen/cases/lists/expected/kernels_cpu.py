@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from opwright import rules
+from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
 
 
@@ -14,7 +15,7 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
-    return wrap(plan.lay_out(np.concatenate(tensors_, dim)))
+    return new_result(plan, np.concatenate(tensors_, dim))
 
 
 # pick(Tensor self, Tensor?[] indices) -> Tensor

@@ -6,7 +6,8 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright import rules
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
@@ -14,7 +15,7 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     plan = rules.cat(tensors_, dim)
     tensors_ = plan.operands
-    return wrap(plan.lay_out(cp.concatenate(tensors_, dim)))
+    return new_result(plan, cp.concatenate(tensors_, dim))
 
 
 # join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

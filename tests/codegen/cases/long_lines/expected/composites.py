@@ -21,3 +21,15 @@ def another_operator(
         the_third_argument_with_a_long_name,
     )
     return result
+
+
+# third_of_several(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor
+def third_of_several(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: Tensor,
+) -> Tensor:
+    result: Tensor = ops.a_very_long_operator_name_that_leaves_little_room(
+        the_second_argument_with_a_long_name,
+        the_first_argument_with_a_long_name,
+    )[2]
+    return result

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.keys import DENSE_CPU
+from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
 
 
@@ -46,20 +47,19 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         if the_tolerance_to_be_used_in_comparisons > 0
         else the_second_argument_with_a_long_name_
     )
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1)), wrap(plan2.lay_out(result2))
+    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            np.where(
-                self_ > other_,
-                np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
-                np.subtract(self_, limit) - np.subtract(other_, limit),
-            ),
+    return new_result(
+        plan,
+        np.where(
+            self_ > other_,
+            np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
+            np.subtract(self_, limit) - np.subtract(other_, limit),
         ),
     )
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from opwright import rules
 from opwright.keys import DENSE_CUDA
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="int_to_float")
     self_, other_ = plan.operands
-    return wrap(
-        plan.lay_out(
-            self_ * limit + other_ * limit - (self_ + other_) * (limit + 1)
-            if limit > 0 and limit < 1000000000
-            else self_ * other_ * limit,
-        ),
+    return new_result(
+        plan,
+        self_ * limit + other_ * limit - (self_ + other_) * (limit + 1)
+        if limit > 0 and limit < 1000000000
+        else self_ * other_ * limit,
     )
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "a_very_long_operator_name_that_leaves_little_room",
     "another_operator",
     "conditional",
+    "third_of_several",
 ]
 
 
@@ -208,6 +209,42 @@ def another_operator(
 
 
 _another_operator.stub = another_operator
+
+_third_of_several = declare(
+    "demo::third_of_several",
+    "(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor",
+    (("the_first_argument_with_a_long_name", "Tensor"), ("the_second_argument_with_a_long_name", "Tensor")),
+    where="ops.yaml:23",
+)
+
+
+# third_of_several(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor
+def third_of_several(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: Tensor,
+) -> Tensor:
+    modes = active_modes()
+    if (
+        type(the_first_argument_with_a_long_name) is ndarray
+        and type(the_second_argument_with_a_long_name) is ndarray
+        and modes is None
+    ):
+        try:
+            kernel = _third_of_several.table[ARRAYS]
+        except KeyError:
+            return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+        return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+    try:
+        keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _third_of_several.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+    return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+
+
+_third_of_several.stub = third_of_several
 
 _a_very_long_operator_name_that_leaves_little_room_out = declare(
     "demo::a_very_long_operator_name_that_leaves_little_room.out",
@@ -401,3 +438,5 @@ _a_very_long_operator_name_that_leaves_little_room.stub = a_very_long_operator_n
 packet("demo::conditional").stub = conditional
 
 packet("demo::another_operator").stub = another_operator
+
+packet("demo::third_of_several").stub = third_of_several

@@ -14,6 +14,7 @@ __all__ = [
     "a_very_long_operator_name_that_leaves_little_room",
     "another_operator",
     "conditional",
+    "third_of_several",
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
@@ -36,6 +37,7 @@ def another_operator(
     the_second_argument_with_a_long_name: A,
     the_third_argument_with_a_long_name: A | None = None,
 ) -> tuple[A, A, A]: ...
+def third_of_several(the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
 def a_very_long_operator_name_that_leaves_little_room_out(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
@@ -86,6 +88,9 @@ class _another_operator_operator(Operator):
         the_second_argument_with_a_long_name: A,
         the_third_argument_with_a_long_name: A | None = None,
     ) -> tuple[A, A, A]: ...
+
+class _third_of_several_operator(Operator):
+    def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
 
 class _a_very_long_operator_name_that_leaves_li_operator_(Operator):
     def __call__(
@@ -144,9 +149,16 @@ class _another_operator_call(Packet):
 class _another_operator_packet(_another_operator_call):
     default: _another_operator_operator
 
+class _third_of_several_call(Packet):
+    def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
+
+class _third_of_several_packet(_third_of_several_call):
+    default: _third_of_several_operator
+
 class Namespace:
     """`opwright.ops.demo`."""
 
     a_very_long_operator_name_that_leaves_little_room: _a_very_long_operator_name_that_leaves_li_packet
     conditional: _conditional_packet
     another_operator: _another_operator_packet
+    third_of_several: _third_of_several_packet

@@ -31,6 +31,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::conditional", "CUDA", KERNELS_CUDA, "conditional", "conditional_dense", ""),
     ("demo::conditional", "Meta", FAKES, "conditional", "conditional_dense", ""),
     ("demo::another_operator", "CompositeExplicitAutograd", COMPOSITES, "another_operator", "", ""),
+    ("demo::third_of_several", "CompositeExplicitAutograd", COMPOSITES, "third_of_several", "", ""),
     (
         "demo::a_very_long_operator_name_that_leaves_little_room.out",
         "CPU",

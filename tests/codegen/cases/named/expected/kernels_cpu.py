@@ -7,21 +7,22 @@ import kernels as kernels
 import numpy as np
 
 from opwright import rules
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(kernels.softplus(np, self_, beta)))
+    return new_result(plan, kernels.softplus(np, self_, beta))
 
 
 # scale(Tensor self, float factor) -> Tensor
 def scale_default(self: Tensor, factor: float) -> Tensor:
     plan = rules.like(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(kernels.scale_rows(self_, factor)))
+    return new_result(plan, kernels.scale_rows(self_, factor))
 
 
 # moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
@@ -30,7 +31,7 @@ def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple
     plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     (self_,) = plan0.operands
     result0, result1 = kernels.moments(np, self_, dim, keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # parts(Tensor self) -> (Tensor, Tensor)
@@ -40,7 +41,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
     (self_,) = plan0.operands
     result0 = np.floor(self_)
     result1 = self_ - np.floor(self_)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)
@@ -48,7 +49,7 @@ def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0, plan1 = kernels.two_plans(self.array)
     (self_,) = plan0.operands
     result0, result1 = kernels.pairs(self_)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)

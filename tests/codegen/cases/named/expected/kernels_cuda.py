@@ -7,14 +7,15 @@ import cupy as cp
 import kernels as kernels
 
 from opwright import rules
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(kernels.softplus(cp, self_, beta)))
+    return new_result(plan, kernels.softplus(cp, self_, beta))
 
 
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)

@@ -110,7 +110,7 @@ def moments_default(
     keepdim: bool = False,
 ) -> moments_default_result:
     if dim is not None and not is_int_list(dim):
-        dim = _moments_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _moments_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _moments_default.convert(2, keepdim)
     modes = active_modes()
@@ -311,7 +311,7 @@ def moments_out(
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
     if dim is not None and not is_int_list(dim):
-        dim = _moments_out.convert(1, dim)
+        dim = [dim] if type(dim) is int else _moments_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _moments_out.convert(2, keepdim)
     modes = active_modes()
@@ -404,7 +404,7 @@ def moments(
     if out0 is not None or out1 is not None:
         return _moments.call((self, dim, keepdim), {"out0": out0, "out1": out1})
     if dim is not None and not is_int_list(dim):
-        dim = _moments_default.convert(1, dim)
+        dim = [dim] if type(dim) is int else _moments_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _moments_default.convert(2, keepdim)
     modes = active_modes()

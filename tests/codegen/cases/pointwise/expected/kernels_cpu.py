@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.keys import DENSE_CPU
+from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
 
 
@@ -18,7 +19,7 @@ from opwright.tensor import Tensor, wrap
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha))))
+    return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -54,7 +55,7 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha))))
+    return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -94,7 +95,7 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 def exp_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.exp(self_)))
+    return new_result(plan, np.exp(self_))
 
 
 # exp(Tensor self) -> Tensor
@@ -133,7 +134,7 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
 def less(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(np.less(self_, other_)))
+    return new_result(plan, np.less(self_, other_))
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -169,7 +170,7 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 def swish(self: Tensor, beta: float) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     (self_,) = plan.operands
-    return wrap(plan.lay_out(self_ / (1 + np.exp(-self_ * beta))))
+    return new_result(plan, self_ / (1 + np.exp(-self_ * beta)))
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
@@ -209,7 +210,7 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
     weight_ = None if weight is None else weight.array
     plan = rules.pointwise(start.array, end.array, weight_)
     start_, end_, weight_ = plan.operands
-    return wrap(plan.lay_out(start_ if weight_ is None else start_ + weight_ * (end_ - start_)))
+    return new_result(plan, start_ if weight_ is None else start_ + weight_ * (end_ - start_))
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)

@@ -9,14 +9,15 @@ import cupy as cp
 
 from opwright import rules
 from opwright.keys import DENSE_CUDA
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha))))
+    return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -41,7 +42,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha))))
+    return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -65,7 +66,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 def less(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     self_, other_ = plan.operands
-    return wrap(plan.lay_out(cp.less(self_, other_)))
+    return new_result(plan, cp.less(self_, other_))
 
 
 # less(Tensor self, Tensor other) -> Tensor

@@ -416,19 +416,25 @@ _add = packet("demo::add")
 # add: Tensor, Scalar, out, Scalar_out
 def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
     kind = type(other)
-    if out is not None or (kind is not Tensor and kind is not ndarray):
+    if (
+        kind is ndarray
+        and out is None
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add_Tensor.table[ARRAYS]
+        except KeyError:
+            return _add_Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add_Tensor.table[ARRAYS]
-        except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
@@ -479,19 +485,24 @@ _add_ = packet("demo::add_")
 # add_: Tensor, Scalar
 def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
     kind = type(other)
-    if kind is not Tensor and kind is not ndarray:
+    if (
+        kind is ndarray
+        and type(self) is ndarray
+        and (type(alpha) is int or type(alpha) is float)
+        and active_modes() is None
+    ):
+        try:
+            kernel = _add__Tensor.table[ARRAYS]
+        except KeyError:
+            return _add__Tensor.call(self, other, alpha)
+        return kernel(self, other, alpha)
+    if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
         return _add_.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add__Tensor.convert(2, alpha)
     modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and modes is None:
-        try:
-            kernel = _add__Tensor.table[ARRAYS]
-        except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from opwright import dtypes, rules
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result
+from opwright.tensor import Tensor
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -16,7 +17,7 @@ def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tens
     (self_,) = plan0.operands
     result0 = np.amax(self_, dim, keepdims=keepdim)
     result1 = np.argmax(self_, dim, keepdims=keepdim)
-    return wrap(plan0.lay_out(result0)), wrap(plan1.lay_out(result1))
+    return new_result(plan0, result0), new_result(plan1, result1)
 
 
 # largest.values_out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
@@ -38,7 +39,7 @@ def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, in
 def halve_default(self: Tensor, rounding: str | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
     (self_,) = plan.operands
-    return wrap(plan.lay_out(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2)))
+    return new_result(plan, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2))
 
 
 # halve_(Tensor(a!) self, str? rounding=None) -> Tensor(a!)

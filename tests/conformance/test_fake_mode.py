@@ -21,6 +21,7 @@ from opwright.fake import (
     FakeTensorMode,
     is_fake,
 )
+from opwright.symbolic import GuardOnDataDependentError, ShapeEnv
 
 
 @pytest.fixture
@@ -330,3 +331,50 @@ def test_tensors_move_to_a_device(mode: FakeTensorMode) -> None:
     assert opwright.ones(2).to("meta").is_meta
     with pytest.raises(FakeKernelError, match="has no data"):
         opwright.ones(2, device="meta").to("cpu")
+
+
+def test_a_fake_kernel_may_return_its_argument(lib: library.Library, mode: FakeTensorMode) -> None:
+    lib.define("same(Tensor x) -> Tensor")
+    library.register_fake("fake_demo::same", lambda x: x, lib=lib)
+    fake = mode.from_tensor(opwright.ones(3))
+    assert opwright.ops.fake_demo.same(fake) is fake
+
+
+def test_a_dynamic_size_is_known_within_its_bounds(lib: library.Library) -> None:
+    lib.define("bounded(Tensor x) -> Tensor")
+
+    @library.register_fake("fake_demo::bounded", lib=lib)
+    def _(x: opwright.Tensor) -> opwright.Tensor:
+        return x.new_empty([library.get_ctx().new_dynamic_size(min=2, max=9)])
+
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    size = opwright.ops.fake_demo.bounded(mode.from_tensor(opwright.ones(4))).shape[0]
+    assert size >= 2 and size <= 9 and size != 10 and not size > 9
+    with pytest.raises(
+        GuardOnDataDependentError, match=r"u0 == 5[\s\S]*2 <= u0 <= 9[\s\S]*a size of fake_demo::bounded"
+    ):
+        assert size == 5
+    for wrong in ({"min": -1}, {"min": 1.5}, {"max": "a"}):
+        library.register_fake(
+            "fake_demo::bounded",
+            lambda x, w=wrong: library.get_ctx().new_dynamic_size(**w),
+            lib=lib,
+            allow_override=True,
+        )
+        with pytest.raises(ValueError, match="new_dynamic_size"):
+            opwright.ops.fake_demo.bounded(mode.from_tensor(opwright.ones(4)))
+
+
+def test_equal_sizes_share_a_symbol_and_small_ones_are_numbers() -> None:
+    env = ShapeEnv()
+    mode = FakeTensorMode(shape_env=env)
+    x = mode.from_tensor(opwright.ones(5, 1, 0, 3, 5))
+    assert x.shape[0] is x.shape[4] and x.shape[1] == 1 and x.shape[2] == 0 and str(x.shape[3]) == "s1"
+    y = mode.from_tensor(opwright.ones(7, 2))
+    assert str(y.stride()[0]) == str(y.shape[1])
+    assert env.guards == []
+    z = y + mode.from_tensor(opwright.ones(2))
+    assert z.shape == y.shape
+    if y.shape[0] > 4:
+        assert [str(guard.expression) for guard in env.guards] == [f"{y.shape[0]} > 4"]
+    assert mode.from_tensor(opwright.ones(3, 3), static_shapes=True).shape == (3, 3)

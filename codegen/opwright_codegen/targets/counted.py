@@ -1,0 +1,126 @@
+"""Overloads told apart by how many arguments are passed by position: `x.sum()`, `x.sum(0)`.
+
+Where several take as many, the exact type of one argument may tell: one that the other overloads refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.layout import condition
+from opwright_codegen.names import BuiltinNames
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.types import BaseType, ListType, OptionalType, Type
+from opwright_codegen.views import OperatorView
+
+__all__ = ["Branch", "counted_branches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An overload of a packet: the line that tests for it, and the statement that calls its stub."""
+
+    test: str
+    call: str
+
+
+@dataclass(slots=True)
+class _Run:
+    """Counts that follow each other and mean the same."""
+
+    overload: OperatorView
+    test: str
+    first: int
+    last: int
+
+
+def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> Iterator[Branch]:
+    """The branches of a packet in the order they are asked, over `args` and their number `count`. Those with `out=`,
+    which is a keyword, are no candidates."""
+    overloads = [o for o in group if o.operator.kind is not SchemaKind.OUT]
+    if any(o.is_generic for o in overloads):
+        return
+    most = max([_positional(o) for o in overloads], default=0)
+    runs: list[_Run] = []
+    for count in range(1, most + 1):
+        for overload, test in _told(overloads, count, builtins):
+            same = next((r for r in runs if r.overload is overload and r.test == test and r.last == count - 1), None)
+            if same is None:
+                runs.append(_Run(overload, test, count, count))
+            else:
+                same.last = count
+    for run in runs:
+        counts = f"count == {run.first}" if run.first == run.last else f"{run.first} <= count <= {run.last}"
+        tests = [counts, run.test] if run.test else [counts]
+        yield Branch(condition(tests, "and", 8), f"return {run.overload.stub}(*args)")
+
+
+def _told(overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames) -> Iterator[tuple[OperatorView, str]]:
+    """The overloads that so many arguments mean, each with the further test that it takes, '' for none."""
+    candidates = [o for o in overloads if _fewest(o) <= count <= _positional(o)]
+    if len(candidates) == 1:
+        yield candidates[0], ""
+        return
+    for place, overload in enumerate(candidates):
+        # A later overload with the same types would not be asked.
+        later = [o for o in candidates[place + 1 :] if _types(o, count) != _types(overload, count)]
+        others = [*candidates[:place], *later]
+        for position in range(count):
+            kinds = [
+                kind
+                for kind in _kinds(overload.parameters[position].argument.type)
+                if all(_refuses(o.parameters[position].argument.type, kind) for o in others)
+            ]
+            if kinds:
+                found = f"{builtins['type']}(args[{position}])"
+                text = " or ".join(f"{found} is {builtins[kind]}" for kind in kinds)
+                yield overload, f"({text})" if len(kinds) > 1 else text
+                break
+
+
+def _types(view: OperatorView, count: int) -> list[Type]:
+    return [p.argument.type for p in view.parameters[:count]]
+
+
+def _positional(view: OperatorView) -> int:
+    return sum(not p.argument.kwarg_only for p in view.parameters)
+
+
+def _fewest(view: OperatorView) -> int:
+    """How many arguments must be passed by position; more than there can be if one must be named."""
+    required = [i for i, p in enumerate(view.parameters) if p.default is None]
+    return 1 + max(required, default=-1)
+
+
+def _kinds(type: Type) -> tuple[str, ...]:
+    """The builtin types whose values surely are such an argument."""
+    match type:
+        case OptionalType(elem):
+            return _kinds(elem)
+        case BaseType("int" | "SymInt"):
+            return ("int",)
+        case ListType(BaseType("int" | "SymInt"), size):
+            return ("list",) if size is None else ("int", "list")
+        case _:
+            return ()
+
+
+def _refuses(type: Type, kind: str) -> bool:
+    """Whether no value of the builtin type is such an argument, or not if another overload takes it: a number is no
+    tensor then, and an int (`x.std(0)`) no bool."""
+    match type:
+        case OptionalType(elem):
+            return _refuses(elem, kind)
+        case BaseType("Tensor" | "str" | "ScalarType"):
+            return True
+        case BaseType("Any" | "t"):
+            return False
+        case BaseType("bool"):
+            return kind in ("int", "list")
+        case BaseType():
+            return kind == "list"
+        case ListType(elem, None):
+            return kind == "int"
+        case _:
+            return False

@@ -1,0 +1,29 @@
+"""From a kernel's answer to the tensor that an operator returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy import ndarray
+
+from opwright.keys import DENSE_CPU
+from opwright.metadata import Plan
+from opwright.tensor import Tensor, wrap
+
+__all__ = ["new_result"]
+
+
+def new_result(plan: Plan, answer: Any) -> Tensor:
+    """A new tensor of the answer as the plan says, whose keys need not be found out again.
+
+    Raises RuntimeError if the answer has another shape.
+    """
+    array = plan.lay_out(answer)
+    if type(array) is not ndarray:
+        return wrap(array)
+    made = Tensor()
+    made.array = array
+    made.keys = DENSE_CPU | plan.form.odd
+    made.edge = None
+    made.extra = None
+    return made

@@ -1,0 +1,42 @@
+"""What generated out and in-place variants of composites do with the result: written to an argument, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import opwright
+from opwright.layouts import contiguous_strides
+from opwright.metadata import Form, Plan
+from opwright.tensor import Tensor
+
+__all__ = ["write_out", "write_outs", "write_self"]
+
+
+def write_out(out: Tensor, result: Tensor) -> Tensor:
+    """`out` with the elements of `result`, resized to its shape if need be (with a warning if it had elements).
+
+    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, or it overlaps itself.
+    """
+    _plan(result).target(out)
+    copied: Tensor = opwright.ops.aten.copy_(out, result)
+    return copied
+
+
+def write_outs(outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+    """A list of results written to as many tensors. Raises RuntimeError as `write_out`, and for other numbers."""
+    if len(outs) != len(results):
+        raise RuntimeError(f"{len(results)} results do not fit into {len(outs)} out tensors")
+    for out, result in zip(outs, results, strict=True):
+        write_out(out, result)
+
+
+def write_self(self: Tensor, result: Tensor) -> Tensor:
+    """`self` with the elements of `result`. Raises RuntimeError if shape or dtype of the result do not fit it."""
+    _plan(result).inplace(self)
+    copied: Tensor = opwright.ops.aten.copy_(self, result)
+    return copied
+
+
+def _plan(result: Tensor) -> Plan:
+    shape = result.shape  # as torchgen's variants, an `out` that is resized becomes row-major
+    return Plan(Form(shape, contiguous_strides(shape), result.dtype), (result.array,))
