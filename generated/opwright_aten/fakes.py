@@ -373,17 +373,14 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, min, max, accepts="bool integer floating"))
+    return fake(self.array.place, rules.clamped(self.array, min, max))
 
 
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    return fake(
-        place_of(self.array, min_, max_),
-        rules.pointwise(self.array, min_, max_, accepts="bool integer floating"),
-    )
+    return fake(place_of(self.array, min_, max_), rules.clamped(self.array, min_, max_))
 
 
 # fmod.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2459,6 +2456,12 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
     return fake(boundaries.array.place, rules.bucketize(self, boundaries.array, out_int32))
 
 
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    weights_ = None if weights is None else weights.array
+    return wrap(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
+
+
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
     return fake(self.array.place, rules.histc(self.array, bins, min, max))
@@ -2877,7 +2880,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
     place = A.array.place
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -2895,7 +2898,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -3113,6 +3116,11 @@ def narrow_copy_default(self: Tensor, dim: int, start: int, length: int) -> Tens
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
     return fake(self.array.place, rules.repeated(self.array, repeats))
+
+
+# repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
+def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
+    return wrap(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -4857,14 +4865,14 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.target(out)
     return written(out)
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
     return written(self)
 
@@ -4874,7 +4882,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.target(out)
     return written(out)
 
@@ -4884,7 +4892,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
     place_of(self.array, min_, max_)
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     plan.inplace(self)
     return written(self)
 

@@ -709,7 +709,7 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
@@ -718,7 +718,7 @@ def clamp_default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     return new_result(plan, arithmetic_kernels.clamp(np, self_, min_, max_))
 
@@ -5027,7 +5027,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -5047,7 +5047,7 @@ def _linalg_eigh_eigenvalues(
     eigenvalues: Tensor,
     eigenvectors: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.decomposed("linalg.eigh", A.array, "m", kind="real")
+    plan0 = rules.hermitian_values(A.array, UPLO)
     plan1 = (
         rules.decomposed("linalg.eigh", A.array, "m,n", columns=True)
         if compute_v
@@ -7538,7 +7538,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7547,7 +7547,7 @@ def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, max, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min, max)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7558,7 +7558,7 @@ def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
 def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)
@@ -7569,7 +7569,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
 def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     min_ = None if min is None else min.array
     max_ = None if max is None else max.array
-    plan = rules.pointwise(self.array, min_, max_, accepts="bool integer floating")
+    plan = rules.clamped(self.array, min_, max_)
     self_, min_, max_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.clamp(np, self_, min_, max_, out=plan.out(target)), target)

@@ -16458,7 +16458,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:204",
+    where="sorting.yaml:205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16503,7 +16503,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:211",
+    where="sorting.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16567,7 +16567,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:215",
+    where="sorting.yaml:216",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16634,7 +16634,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:221",
+    where="sorting.yaml:222",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16699,7 +16699,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:225",
+    where="sorting.yaml:226",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25032,7 +25032,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:79",
+    where="shapes.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25073,7 +25073,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="shapes.yaml:82",
+    where="shapes.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25115,7 +25115,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:87",
+    where="shapes.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25146,7 +25146,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:91",
+    where="shapes.yaml:92",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25176,7 +25176,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="shapes.yaml:95",
+    where="shapes.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25207,7 +25207,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:99",
+    where="shapes.yaml:100",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25237,7 +25237,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:103",
+    where="shapes.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25266,7 +25266,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:105",
+    where="shapes.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25294,7 +25294,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:107",
+    where="shapes.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25323,7 +25323,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:109",
+    where="shapes.yaml:110",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25351,7 +25351,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:111",
+    where="shapes.yaml:112",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25380,7 +25380,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:115",
+    where="shapes.yaml:116",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25408,7 +25408,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:119",
+    where="shapes.yaml:120",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25437,7 +25437,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:121",
+    where="shapes.yaml:122",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25465,7 +25465,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:123",
+    where="shapes.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25494,7 +25494,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:125",
+    where="shapes.yaml:126",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25522,7 +25522,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:127",
+    where="shapes.yaml:128",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25550,7 +25550,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:134",
+    where="shapes.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25579,7 +25579,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="shapes.yaml:136",
+    where="shapes.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25609,7 +25609,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="shapes.yaml:138",
+    where="shapes.yaml:139",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -25637,7 +25637,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="shapes.yaml:142",
+    where="shapes.yaml:143",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25671,7 +25671,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="shapes.yaml:147",
+    where="shapes.yaml:148",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25704,7 +25704,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:150",
+    where="shapes.yaml:151",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25736,7 +25736,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="shapes.yaml:152",
+    where="shapes.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25768,7 +25768,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="shapes.yaml:155",
+    where="shapes.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25814,7 +25814,7 @@ _tril_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:162",
+    where="shapes.yaml:163",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25863,7 +25863,7 @@ _tril_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:167",
+    where="shapes.yaml:168",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -25909,7 +25909,7 @@ _triu_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="shapes.yaml:169",
+    where="shapes.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25958,7 +25958,7 @@ _triu_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:174",
+    where="shapes.yaml:175",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26001,7 +26001,7 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="shapes.yaml:178",
+    where="shapes.yaml:179",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -26046,7 +26046,7 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="shapes.yaml:186",
+    where="shapes.yaml:187",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26080,7 +26080,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="shapes.yaml:193",
+    where="shapes.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26122,7 +26122,7 @@ _as_strided_scatter_default = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="shapes.yaml:200",
+    where="shapes.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26164,7 +26164,7 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="shapes.yaml:208",
+    where="shapes.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26198,7 +26198,7 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:215",
+    where="shapes.yaml:216",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26230,7 +26230,7 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:222",
+    where="shapes.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26262,7 +26262,7 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:229",
+    where="shapes.yaml:230",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26294,7 +26294,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="shapes.yaml:236",
+    where="shapes.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26326,7 +26326,7 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="shapes.yaml:243",
+    where="shapes.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26358,7 +26358,7 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="shapes.yaml:250",
+    where="shapes.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26390,7 +26390,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="shapes.yaml:257",
+    where="shapes.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26424,7 +26424,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="shapes.yaml:260",
+    where="shapes.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26460,7 +26460,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="shapes.yaml:263",
+    where="shapes.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -51455,7 +51455,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:204",
+    where="sorting.yaml:205",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53864,7 +53864,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="shapes.yaml:127",
+    where="shapes.yaml:128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53893,7 +53893,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:155",
+    where="shapes.yaml:156",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53939,7 +53939,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="shapes.yaml:178",
+    where="shapes.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -53988,7 +53988,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="shapes.yaml:186",
+    where="shapes.yaml:187",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54030,7 +54030,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:193",
+    where="shapes.yaml:194",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54083,7 +54083,7 @@ _as_strided_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="shapes.yaml:200",
+    where="shapes.yaml:201",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54129,7 +54129,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="shapes.yaml:208",
+    where="shapes.yaml:209",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54164,7 +54164,7 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:215",
+    where="shapes.yaml:216",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54197,7 +54197,7 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:222",
+    where="shapes.yaml:223",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54230,7 +54230,7 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:229",
+    where="shapes.yaml:230",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54263,7 +54263,7 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:236",
+    where="shapes.yaml:237",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54296,7 +54296,7 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:243",
+    where="shapes.yaml:244",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54329,7 +54329,7 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="shapes.yaml:250",
+    where="shapes.yaml:251",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

@@ -1179,6 +1179,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("aten::bucketize.Scalar", "Meta", FAKES, "bucketize_Scalar", "", ""),
     ("aten::bincount", "CPU", KERNELS_CPU, "bincount_default", "", ""),
     ("aten::bincount", "CUDA", KERNELS_CUDA, "bincount_default", "", ""),
+    ("aten::bincount", "Meta", FAKES, "bincount_default", "", ""),
     ("aten::histc", "CPU", KERNELS_CPU, "histc_default", "", ""),
     ("aten::histc", "CUDA", KERNELS_CUDA, "histc_default", "", ""),
     ("aten::histc", "Meta", FAKES, "histc_default", "", ""),
@@ -2033,6 +2034,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("aten::tile", "CompositeImplicitAutograd", "opwright.kernels.composites_joining", "tile", "", ""),
     ("aten::repeat_interleave.Tensor", "CPU", KERNELS_CPU, "repeat_interleave_Tensor", "", ""),
     ("aten::repeat_interleave.Tensor", "CUDA", KERNELS_CUDA, "repeat_interleave_Tensor", "", ""),
+    ("aten::repeat_interleave.Tensor", "Meta", FAKES, "repeat_interleave_Tensor", "", ""),
     (
         "aten::repeat_interleave.self_Tensor",
         "CompositeImplicitAutograd",

@@ -27,11 +27,12 @@ class Storage:
     would move them along).
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "resizable", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "resizable", "rewrites", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
+        self.rewrites = 0  # how often a recorded write gave the tensors over it another history
         self.resizable = resizable
         self._flat: Array | None = None
 
@@ -199,12 +200,18 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 
 
 class Extra:
-    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient."""
+    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
-    __slots__ = ("base", "grad", "storage")
+    Of a view only autograd looks into, and which views need not have: `rewrites`, how many of its storage's its history
+    knows, and `creation`, why it must not be written to in a recorded call.
+    """
+
+    __slots__ = ("base", "creation", "grad", "rewrites", "storage")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
+    rewrites: int
+    creation: str
 
     def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
         self.storage = storage

@@ -54,13 +54,16 @@ def get_ctx() -> FakeContext:
     return found
 
 
-def dynamic_size(place: Place, what: str, most: int | None = None) -> Any:
-    """An unbacked size for a result; `most` bounds it, where it is known. Raises DynamicOutputShapeError without a
-    ShapeEnv."""
+def dynamic_size(place: Place, what: str, most: int | None = None, least: int = 0) -> Any:
+    """An unbacked size for a result; `least` and `most` bound it, where they are known.
+
+    Raises DynamicOutputShapeError without a ShapeEnv.
+    """
     env = None if place.mode is None else place.mode.shape_env
     if env is None or not env.allow_dynamic_output_shape_ops:
         raise DynamicOutputShapeError(_no_env("", what))
-    return env.create_unbacked_symint(min=0, max=most if type(most) is int else None, source=what)
+    known = least if type(least) is int else 0
+    return env.create_unbacked_symint(min=known, max=most if type(most) is int else None, source=what)
 
 
 def _no_env(operator: str, what: str) -> str:

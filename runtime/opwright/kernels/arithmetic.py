@@ -103,9 +103,7 @@ def clamp(xp: ModuleType, self: Array, min: Array | None, max: Array | None, out
         return xp.minimum(xp.maximum(self, min, out=out), max, out=out)
     if min is not None:
         return xp.maximum(self, min, out=out)
-    if max is not None:
-        return xp.minimum(self, max, out=out)
-    raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    return xp.minimum(self, max, out=out)
 
 
 def lerp(xp: ModuleType, self: Array, end: Array, weight: Array, out: Array | None = None) -> Array:

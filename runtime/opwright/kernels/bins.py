@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.errors import DispatchError
+from opwright.layouts import surely_empty
 
 Array = Any
 
@@ -67,20 +68,27 @@ def _bisected(xp: ModuleType, boundaries: Array, values: Array, right: bool) -> 
 def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
     """How often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
     `minlength` at least."""
+    check_counted(self, weights, minlength)
+    if not self.size:
+        return xp.zeros(minlength, dtype="int64")
+    if self.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
+    if weights is None:
+        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
+    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
+    return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
+
+
+def check_counted(self: Array, weights: Array | None, minlength: int) -> None:
+    """Raise RuntimeError, or DispatchError, for what `bincount` cannot count."""
     if self.dtype.kind not in "iu":
         raise DispatchError(f"bincount: not implemented for {self.dtype}: expected integers")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0, but is {minlength}")
-    if self.ndim == 1 and not self.size:
-        return xp.zeros(minlength, dtype="int64")
-    if self.ndim != 1 or self.min() < 0:
+    if self.ndim != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs")
-    if weights is None:
-        return xp.bincount(self.astype("int64", copy=False), minlength=minlength)
-    if weights.shape != self.shape:
+    if weights is not None and not surely_empty(self.shape) and weights.shape != self.shape:
         raise RuntimeError("bincount: weights should be 1-d and have the same length as input")
-    totals = xp.bincount(self.astype("int64", copy=False), weights.astype("float64"), minlength=minlength)
-    return totals.astype("float32") if weights.dtype == np.dtype("float32") else totals
 
 
 def histc(xp: ModuleType, self: Array, bins: int, min: float, max: float) -> Array:

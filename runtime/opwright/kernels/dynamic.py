@@ -8,13 +8,13 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import DType, int64
-from opwright.kernels.uniqueness import check_ordered, dim_of_slices
-from opwright.layouts import Shape, contiguous_strides
-from opwright.sizes import check, guard_or_false, statically_known_true
+from opwright.dtypes import float32, float64, int64
+from opwright.kernels.bins import check_counted
+from opwright.kernels.rearranging import check_repeats
+from opwright.kernels.uniqueness import Unique, check_ordered, checked_dim
+from opwright.layouts import contiguous_strides, surely_empty
 
 Array = Any
-Unique = tuple[Array, Array, Array]
 
 
 def unknown_positions(xp: ModuleType, self: Array) -> Array:
@@ -22,67 +22,9 @@ def unknown_positions(xp: ModuleType, self: Array) -> Array:
     from opwright.fake.arrays import meta_array
     from opwright.fake.context import dynamic_size
 
-    rows = dynamic_size(self.place, "nonzero(): the number of elements that are not 0", self.size)
+    what = "nonzero(): the number of elements that are not 0"
+    rows = 0 if surely_empty(self.shape) else dynamic_size(self.place, what, self.size)
     return meta_array((rows, self.ndim), (1, rows), int64, self.place)
-
-
-def unknown_unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
-    """`_unique2`: no more elements than there are; what is not asked for is empty."""
-    check_ordered(self)
-    found = _up_to(self, self.size)
-    inverse = self.shape if return_inverse else (0,)
-    return _new(self, (found,), self.dtype), _new(self, inverse), _new(self, (found if return_counts else 0,))
-
-
-def unknown_unique_and_inverse(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool) -> tuple[Array, Array]:
-    """`_unique`, as `unknown_unique`."""
-    return unknown_unique(xp, self, sorted, return_inverse, False)[:2]
-
-
-def unknown_unique_slices(
-    xp: ModuleType, self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
-) -> Unique:
-    """`unique_dim`: no more slices than there are."""
-    return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
-
-
-def unknown_neighbours(
-    xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool, dim: int | None
-) -> Unique:
-    """`unique_consecutive`."""
-    if dim is None:
-        return unknown_unique(xp, self, True, return_inverse, return_counts)
-    return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
-
-
-def unknown_neighbour_slices(
-    xp: ModuleType, self: Array, dim: int, return_inverse: bool, return_counts: bool
-) -> Unique:
-    """`unique_dim_consecutive`."""
-    dim = dim_of_slices(self, dim)
-    length, rest = self.shape[dim], (*self.shape[:dim], *self.shape[dim + 1 :])
-    if guard_or_false(length == 0):
-        return _new(self, self.shape, self.dtype), _new(self, (0,)), _new(self, (0,))
-    found = _up_to(self, length)
-    slices = _new(self, (found, *rest), self.dtype).transpose((*range(1, dim + 1), 0, *range(dim + 1, self.ndim)))
-    return slices, _new(self, (length,)), _new(self, (found,))
-
-
-def _up_to(self: Array, most: Any) -> Any:
-    """How many differ of so many."""
-    from opwright.fake.context import dynamic_size
-
-    found = dynamic_size(self.place, "unique(): the number of elements that differ", most)
-    check(found <= most)
-    if statically_known_true(most >= 1):
-        check(found >= 1)
-    return found
-
-
-def _new(self: Array, shape: Shape, dtype: DType = int64) -> Array:
-    from opwright.fake.arrays import meta_array
-
-    return meta_array(shape, contiguous_strides(shape), dtype, self.place)
 
 
 def unknown_element(xp: ModuleType, self: Array) -> Any:
@@ -99,3 +41,85 @@ def unknown_equality(xp: ModuleType, self: Array, other: Array) -> bool:
     if len(self.shape) != len(other.shape) or any(a != b for a, b in zip(self.shape, other.shape, strict=True)):
         return False
     raise no_data(self, "equal()")
+
+
+def unknown_unique(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> Unique:
+    """`_unique2`: no more than there are elements."""
+    check_ordered(self)
+    return _unique_elements(xp, self, return_inverse, return_counts)
+
+
+def unknown_unique_and_inverse(xp: ModuleType, self: Array, sorted: bool, return_inverse: bool) -> tuple[Array, Array]:
+    """`_unique`: no more than there are elements."""
+    return unknown_unique(xp, self, sorted, return_inverse, False)[:2]
+
+
+def unknown_unique_slices(
+    xp: ModuleType, self: Array, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
+) -> Unique:
+    """`unique_dim`: no more than there are slices."""
+    return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
+
+
+def unknown_neighbours(
+    xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool, dim: int | None
+) -> Unique:
+    """`unique_consecutive`: no more than there are elements, or slices of `dim`."""
+    if dim is not None:
+        return unknown_neighbour_slices(xp, self, dim, return_inverse, return_counts)
+    check_ordered(self)
+    return _unique_elements(xp, self, return_inverse, return_counts)
+
+
+def unknown_neighbour_slices(
+    xp: ModuleType, self: Array, dim: int, return_inverse: bool, return_counts: bool
+) -> Unique:
+    """`unique_dim_consecutive`: no more than there are slices."""
+    from opwright.fake.arrays import meta_array
+
+    dim = checked_dim(self, dim)
+    if surely_empty((self.shape[dim],)):
+        none = xp.empty_like(self, int64, shape=(0,))
+        return xp.empty_like(self, self.dtype, shape=self.shape), none, xp.empty_like(none, int64, shape=(0,))
+    count = _unique_count(self, self.shape[dim])
+    # The slices lie one after another, as rows do; then the dimension goes to its place.
+    steps = contiguous_strides((count, *self.shape[:dim], *self.shape[dim + 1 :]))
+    shape = (*self.shape[:dim], count, *self.shape[dim + 1 :])
+    kept = meta_array(shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), self.dtype, self.place)
+    inverse = xp.empty_like(self, int64, shape=(self.shape[dim],))
+    return kept, inverse, xp.empty_like(self, int64, shape=(count,))
+
+
+def _unique_elements(xp: ModuleType, self: Array, return_inverse: bool, return_counts: bool) -> Unique:
+    count = 0 if surely_empty(self.shape) else _unique_count(self, self.size)
+    inverse = xp.empty_like(self, int64, shape=self.shape if return_inverse else (0,))
+    counts = xp.empty_like(self, int64, shape=(count if return_counts else 0,))
+    return xp.empty_like(self, self.dtype, shape=(count,)), inverse, counts
+
+
+def _unique_count(self: Array, most: Any) -> Any:
+    from opwright.fake.context import dynamic_size
+
+    return dynamic_size(self.place, "the number of unique elements", most)
+
+
+def unknown_counts(xp: ModuleType, self: Array, weights: Array | None, minlength: int) -> Array:
+    """`bincount`: as many as the largest number says, and `minlength` at least."""
+    from opwright.fake.context import dynamic_size
+
+    check_counted(self, weights, minlength)
+    if surely_empty(self.shape):
+        return xp.empty_like(self, int64, shape=(minlength,))
+    count = dynamic_size(self.place, "bincount(): the largest number", least=minlength)
+    dtype = int64 if weights is None else float32 if weights.dtype == float32 else float64
+    return xp.empty_like(self, dtype, shape=(count,))
+
+
+def unknown_repeats(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
+    """`repeat_interleave.Tensor`: as many as the repeats add up to, which `output_size` may say."""
+    from opwright.fake.context import dynamic_size
+
+    check_repeats(repeats)
+    if output_size is None:
+        output_size = dynamic_size(repeats.place, "repeat_interleave(): the sum of the repeats")
+    return xp.empty_like(repeats, repeats.dtype, shape=(output_size,))

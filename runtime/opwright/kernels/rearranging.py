@@ -45,10 +45,7 @@ def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
 
 def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
     """`repeat_interleave.Tensor`: each position as many times as its count says."""
-    if repeats.ndim != 1:
-        raise RuntimeError(f"repeat_interleave: expected a vector of repeats, but got {repeats.ndim} dimensions")
-    if repeats.dtype.name not in ("int32", "int64"):
-        raise RuntimeError(f"repeat_interleave: expected repeats of int32 or int64, but got {repeats.dtype}")
+    check_repeats(repeats)
     if bool((repeats < 0).any()):
         raise RuntimeError("repeat_interleave: repeats must not be negative")
     if output_size is not None and int(repeats.sum()) != output_size:
@@ -57,6 +54,14 @@ def counted(xp: ModuleType, repeats: Array, output_size: int | None) -> Array:
     ends = xp.cumsum(repeats, dtype=int64)
     total = int(ends[-1]) if repeats.size else 0
     return xp.searchsorted(ends, xp.arange(total), side="right").astype(repeats.dtype, copy=False)
+
+
+def check_repeats(repeats: Array) -> None:
+    """Raise RuntimeError unless the repeats are a vector of integers."""
+    if repeats.ndim != 1:
+        raise RuntimeError(f"repeat_interleave: expected a vector of repeats, but got {repeats.ndim} dimensions")
+    if repeats.dtype.name not in ("int32", "int64"):
+        raise RuntimeError(f"repeat_interleave: expected repeats of int32 or int64, but got {repeats.dtype}")
 
 
 def narrow_copy(xp: ModuleType, self: Array, dim: int, start: int, length: int) -> Array:

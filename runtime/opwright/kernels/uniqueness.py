@@ -12,7 +12,7 @@ from typing import Any
 from opwright.dtypes import COMPLEX
 from opwright.errors import DispatchError
 from opwright.kernels.sorting import sort
-from opwright.layouts import count, is_empty, wrap_dim
+from opwright.layouts import count, surely_empty, wrap_dim
 
 Array = Any
 Unique = tuple[Array, Array, Array]
@@ -67,19 +67,22 @@ def unique_neighbour_slices(xp: ModuleType, self: Array, dim: int, return_invers
 
 def _rows(self: Array, dim: int) -> Array:
     """One row for each slice of `dim`."""
-    dim = dim_of_slices(self, dim)
+    dim = checked_dim(self, dim)
     order = (dim, *(each for each in range(self.ndim) if each != dim))
-    return self.transpose(order).reshape(self.shape[dim], count((*self.shape[:dim], *self.shape[dim + 1 :])))
+    return self.transpose(order).reshape(self.shape[dim], count([self.shape[each] for each in order[1:]]))
 
 
-def dim_of_slices(self: Array, dim: int) -> int:
-    """`dim` counted from the front. Raises IndexError for one out of range, RuntimeError where its slices have no
-    elements, DispatchError for complex numbers."""
+def checked_dim(self: Array, dim: int) -> int:
+    """The dimension, counted from the first.
+
+    Raises IndexError where there is none, RuntimeError where its slices have no elements, DispatchError for complex
+    ones.
+    """
     check_ordered(self)
     if not self.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    if is_empty((*self.shape[:dim], *self.shape[dim + 1 :])):
+    if surely_empty((*self.shape[:dim], *self.shape[dim + 1 :])):
         raise RuntimeError("unique cannot be applied where a dimension that is not selected has size 0")
     return dim
 
@@ -94,7 +97,7 @@ def _unique_rows(xp: ModuleType, self: Array, dim: int, rows: Array, order: Arra
 
 
 def check_ordered(self: Array) -> None:
-    """Raise DispatchError for complex numbers."""
+    """Raise DispatchError for complex elements."""
     if self.dtype in COMPLEX:
         raise DispatchError(f"unique: not implemented for {self.dtype}: complex numbers have no order")
 

@@ -14,6 +14,7 @@ from opwright.rules.joining import cat, stack
 from opwright.rules.linear_algebra import (
     coefficients,
     decomposed,
+    hermitian_values,
     lu_factors,
     lu_parts,
     lu_solution,
@@ -44,6 +45,7 @@ from opwright.rules.normalization import (
 )
 from opwright.rules.padding import padded, reflected, replicated
 from opwright.rules.pointwise import (
+    clamped,
     complex_of,
     divided,
     masked,
@@ -107,6 +109,7 @@ __all__ = [
     "cat",
     "celu",
     "channels_from_pixels",
+    "clamped",
     "class_loss",
     "coefficients",
     "col2im",
@@ -135,6 +138,7 @@ __all__ = [
     "group_norm_statistics",
     "gufunc",
     "hardtanh",
+    "hermitian_values",
     "histc",
     "histogram",
     "huber_loss",

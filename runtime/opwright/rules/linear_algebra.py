@@ -38,6 +38,14 @@ def decomposed(
     return Plan(form, (A,))
 
 
+def hermitian_values(A: Any, UPLO: str) -> Plan:
+    """Those of Hermitian matrices, of which one triangle is read. Raises RuntimeError unless `UPLO` names it."""
+    plan = decomposed("linalg.eigh", A, "m", kind="real")
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return plan
+
+
 def not_computed(operator: str, A: Any, *, square: bool = True) -> Plan:
     """In the place of a part that was not asked for: nothing, of the dtype of A. Raises what `decomposed` raises."""
     given = decomposed(operator, A, square=square).form

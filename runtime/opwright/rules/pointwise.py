@@ -113,6 +113,14 @@ def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKin
     return plan
 
 
+def clamped(self: Any, low: Any, high: Any) -> Plan:
+    """`pointwise`, held within bounds. Raises RuntimeError where there is neither."""
+    plan = pointwise(self, low, high, accepts="bool integer floating")
+    if low is None and high is None:
+        raise RuntimeError("clamp: At least one of 'min' or 'max' must not be None")
+    return plan
+
+
 def divided(self: Any, other: Any, rounding_mode: str | None) -> Plan:
     """A quotient, rounded to an integer as the mode says. Raises RuntimeError for a mode that is not known,
     DispatchError for complex numbers where there is one."""
