@@ -13,11 +13,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import INTS, is_int_list
+from opwright.conversion import INTS, is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -8447,7 +8447,7 @@ _special_softmax = declare(
 def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8482,7 +8482,7 @@ _special_log_softmax = declare(
 def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _special_log_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11760,7 +11760,7 @@ _sum_default = declare(
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11803,7 +11803,7 @@ def sum_dim_IntList(
         dim = [dim] if type(dim) is int else _sum_dim_IntList.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_dim_IntList.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_dim_IntList.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11836,7 +11836,7 @@ _prod_default = declare(
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11873,7 +11873,7 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DTypeL
         dim = _prod_dim_int.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_dim_int.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_dim_int.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11906,7 +11906,7 @@ _mean_default = declare(
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_default.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -11939,7 +11939,7 @@ _mean_dtype_out = declare(
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -11982,7 +11982,7 @@ def mean_dim(
         dim = [dim] if type(dim) is int else _mean_dim.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_dim.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_dim.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13165,7 +13165,7 @@ def nansum_default(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13208,7 +13208,7 @@ def nanmean_default(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13259,7 +13259,7 @@ def nanmean_out(
         dim = [dim] if type(dim) is int else _nanmean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -13578,7 +13578,7 @@ def linalg_vector_norm_default(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -13645,7 +13645,8 @@ _norm_ScalarOpt_dtype = declare(
 def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DTypeLike) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13726,7 +13727,8 @@ def norm_ScalarOpt_dim_dtype(
         dim = [dim] if type(dim) is int else _norm_ScalarOpt_dim_dtype.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_ScalarOpt_dim_dtype.convert(3, keepdim)
-    dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dim_dtype.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -13779,7 +13781,8 @@ def norm_dtype_out(
         dim = [dim] if type(dim) is int else _norm_dtype_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _norm_dtype_out.convert(3, keepdim)
-    dtype = _norm_dtype_out.convert(4, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_dtype_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -14179,7 +14182,7 @@ _cumsum_default = declare(
 def cumsum_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -14214,7 +14217,7 @@ _cumprod_default = declare(
 def cumprod_default(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20680,7 +20683,7 @@ def linalg_matrix_norm_default(
         dim = _linalg_matrix_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20736,7 +20739,7 @@ def linalg_matrix_norm_out(
         dim = _linalg_matrix_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -20789,7 +20792,7 @@ def linalg_matrix_norm_str_ord(
         dim = _linalg_matrix_norm_str_ord.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20845,7 +20848,7 @@ def linalg_matrix_norm_str_ord_out(
         dim = _linalg_matrix_norm_str_ord_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_matrix_norm_str_ord_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_matrix_norm_str_ord_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -20897,7 +20900,7 @@ def linalg_norm_default(
         dim = [dim] if type(dim) is int else _linalg_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20953,7 +20956,7 @@ def linalg_norm_out(
         dim = [dim] if type(dim) is int else _linalg_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -21005,7 +21008,7 @@ def linalg_norm_ord_str(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -21061,7 +21064,7 @@ def linalg_norm_ord_str_out(
         dim = [dim] if type(dim) is int else _linalg_norm_ord_str_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_norm_ord_str_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_norm_ord_str_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -23454,7 +23457,8 @@ _view_dtype = declare(
 
 # view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 def view_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23932,7 +23936,7 @@ _resize_as_ = declare(
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(the_template) is ndarray and modes is None:
@@ -24612,7 +24616,8 @@ _view_copy_dtype = declare(
 
 # view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
 def view_copy_dtype(self: Tensor, dtype: DTypeLike) -> Tensor:
-    dtype = _view_copy_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25837,17 +25842,17 @@ def tril_indices_default(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -25932,17 +25937,17 @@ def triu_indices_default(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -27647,7 +27652,7 @@ _softmax_int = declare(
 def softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27681,7 +27686,7 @@ _log_softmax_int = declare(
 def log_softmax_int(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -27715,7 +27720,7 @@ __safe_softmax = declare(
 def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __safe_softmax.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -29978,7 +29983,7 @@ def rrelu(
         upper = _rrelu.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30030,7 +30035,7 @@ def rrelu_(
         upper = _rrelu_.convert(2, upper)
     if type(training) is not bool:
         training = _rrelu_.convert(3, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_.convert(4, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -30084,7 +30089,7 @@ def rrelu_with_noise(
         upper = _rrelu_with_noise.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30138,7 +30143,7 @@ def rrelu_with_noise_(
         upper = _rrelu_with_noise_.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -30192,7 +30197,7 @@ def rrelu_with_noise_functional(
         upper = _rrelu_with_noise_functional.convert(3, upper)
     if type(training) is not bool:
         training = _rrelu_with_noise_functional.convert(4, training)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rrelu_with_noise_functional.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
@@ -34828,19 +34833,19 @@ def empty_memory_format(
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -34884,17 +34889,17 @@ def empty_strided_default(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -34971,17 +34976,17 @@ def zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -35023,17 +35028,17 @@ def ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -35077,17 +35082,17 @@ def full_default(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -35126,11 +35131,11 @@ def scalar_tensor_default(
 ) -> Tensor:
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -35176,11 +35181,11 @@ def arange_default(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _arange_default.convert(0, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_default.convert(4, pin_memory)
@@ -35230,11 +35235,11 @@ def arange_start(
         start = _arange_start.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _arange_start.convert(1, end)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start.convert(5, pin_memory)
@@ -35288,17 +35293,17 @@ def arange_start_step(
         end = _arange_start_step.convert(1, end)
     if type(step) is not int and type(step) is not float:
         step = _arange_start_step.convert(2, step)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _arange_start_step.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _arange_start_step.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _arange_start_step.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _arange_start_step.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _arange_start_step.table[keys]
@@ -35346,17 +35351,17 @@ def linspace_default(
         end = _linspace_default.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_default.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _linspace_default.table[keys]
@@ -35394,11 +35399,11 @@ def eye_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _eye_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_default.convert(4, pin_memory)
@@ -35448,17 +35453,17 @@ def eye_m(
         n = _eye_m.convert(0, n)
     if type(m) is not int:
         m = _eye_m.convert(1, m)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _eye_m.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _eye_m.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _eye_m.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _eye_m.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _eye_m.table[keys]
@@ -35502,11 +35507,11 @@ def linspace_Tensor_Tensor(
 ) -> Tensor:
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -35564,11 +35569,11 @@ def linspace_Tensor_Scalar(
         end = _linspace_Tensor_Scalar.convert(1, end)
     if type(steps) is not int:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Scalar.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Scalar.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Scalar.convert(6, pin_memory)
@@ -35626,11 +35631,11 @@ def linspace_Scalar_Tensor(
         start = _linspace_Scalar_Tensor.convert(0, start)
     if type(steps) is not int:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Scalar_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Scalar_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Scalar_Tensor.convert(6, pin_memory)
@@ -35694,17 +35699,17 @@ def logspace_default(
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_default.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_default.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_default.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_default.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _logspace_default.table[keys]
@@ -35752,11 +35757,11 @@ def logspace_Tensor_Tensor(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -35818,11 +35823,11 @@ def logspace_Tensor_Scalar(
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Scalar.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Scalar.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Scalar.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Scalar.convert(7, pin_memory)
@@ -35884,11 +35889,11 @@ def logspace_Scalar_Tensor(
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Scalar_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Scalar_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Scalar_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Scalar_Tensor.convert(7, pin_memory)
@@ -35944,11 +35949,11 @@ def empty_permuted_default(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -36028,15 +36033,15 @@ def empty_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36086,15 +36091,15 @@ def zeros_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36144,15 +36149,15 @@ def ones_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36206,15 +36211,15 @@ def full_like_default(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36264,15 +36269,15 @@ def rand_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36322,15 +36327,15 @@ def randn_like_default(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36382,17 +36387,17 @@ def rand_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36444,17 +36449,17 @@ def randn_like_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_like_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_like_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_like_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_like_generator.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36508,15 +36513,15 @@ def randint_like_default(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_default.convert(1, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36568,15 +36573,15 @@ def randint_like_Tensor(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36634,15 +36639,15 @@ def randint_like_low_dtype(
         low = _randint_like_low_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype.convert(2, high)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_dtype.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_dtype.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_dtype.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_dtype.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36698,17 +36703,17 @@ def randint_like_generator(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36762,17 +36767,17 @@ def randint_like_Tensor_generator(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_Tensor_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_Tensor_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_Tensor_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_Tensor_generator.convert(6, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and modes is None:
@@ -36851,17 +36856,17 @@ def randint_like_low_generator_dtype(
         low = _randint_like_low_generator_dtype.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_like_low_generator_dtype.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_like_low_generator_dtype.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_like_low_generator_dtype.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_like_low_generator_dtype.convert(7, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype.convert(8, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36935,11 +36940,11 @@ def new_empty_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -36997,11 +37002,11 @@ def new_empty_strided_default(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -37057,11 +37062,11 @@ def new_zeros_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -37117,11 +37122,11 @@ def new_ones_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -37179,11 +37184,11 @@ def new_full_default(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -37235,11 +37240,11 @@ def hann_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hann_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_default.convert(4, pin_memory)
@@ -37289,11 +37294,11 @@ def hann_window_periodic(
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hann_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hann_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hann_window_periodic.convert(5, pin_memory)
@@ -37339,11 +37344,11 @@ def hamming_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _hamming_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_default.convert(4, pin_memory)
@@ -37393,11 +37398,11 @@ def hamming_window_periodic(
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic.convert(5, pin_memory)
@@ -37451,11 +37456,11 @@ def hamming_window_periodic_alpha(
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
     if type(alpha) is not float:
         alpha = _hamming_window_periodic_alpha.convert(2, alpha)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha.convert(6, pin_memory)
@@ -37513,17 +37518,17 @@ def hamming_window_periodic_alpha_beta(
         alpha = _hamming_window_periodic_alpha_beta.convert(2, alpha)
     if type(beta) is not float:
         beta = _hamming_window_periodic_alpha_beta.convert(3, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_periodic_alpha_beta.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _hamming_window_periodic_alpha_beta.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _hamming_window_periodic_alpha_beta.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _hamming_window_periodic_alpha_beta.convert(7, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hamming_window_periodic_alpha_beta.table[keys]
@@ -37619,11 +37624,11 @@ def bartlett_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _bartlett_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_default.convert(4, pin_memory)
@@ -37673,17 +37678,17 @@ def bartlett_window_periodic(
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _bartlett_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _bartlett_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _bartlett_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _bartlett_window_periodic.table[keys]
@@ -37758,11 +37763,11 @@ def blackman_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _blackman_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_default.convert(4, pin_memory)
@@ -37812,17 +37817,17 @@ def blackman_window_periodic(
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _blackman_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _blackman_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _blackman_window_periodic.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _blackman_window_periodic.table[keys]
@@ -37897,11 +37902,11 @@ def kaiser_window_default(
 ) -> Tensor:
     if type(window_length) is not int:
         window_length = _kaiser_window_default.convert(0, window_length)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_default.convert(4, pin_memory)
@@ -37951,11 +37956,11 @@ def kaiser_window_periodic(
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_periodic.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_periodic.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_periodic.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_periodic.convert(5, pin_memory)
@@ -38009,17 +38014,17 @@ def kaiser_window_beta(
         periodic = _kaiser_window_beta.convert(1, periodic)
     if type(beta) is not float:
         beta = _kaiser_window_beta.convert(2, beta)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_beta.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _kaiser_window_beta.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _kaiser_window_beta.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _kaiser_window_beta.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _kaiser_window_beta.table[keys]
@@ -38083,7 +38088,7 @@ def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_out.convert(1, memory_format)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -38435,7 +38440,7 @@ _empty_like_out = declare(
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38468,7 +38473,7 @@ _zeros_like_out = declare(
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38501,7 +38506,7 @@ _ones_like_out = declare(
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -38658,7 +38663,7 @@ _clone_default = declare(
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38755,7 +38760,8 @@ _contiguous = declare(
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
 def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
-    memory_format = _contiguous.convert(1, memory_format)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -38791,7 +38797,7 @@ def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: 
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38843,17 +38849,17 @@ def _to_copy_default(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38907,11 +38913,11 @@ def to_dtype_layout(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _to_dtype_layout.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _to_dtype_layout.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _to_dtype_layout.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _to_dtype_layout.convert(4, pin_memory)
@@ -38919,7 +38925,7 @@ def to_dtype_layout(
         non_blocking = _to_dtype_layout.convert(5, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype_layout.convert(6, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype_layout.convert(7, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -38967,13 +38973,15 @@ def to_device(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    device = _to_device.convert(1, device)
-    dtype = _to_device.convert(2, dtype)
+    if type(device) is not Device:
+        device = _to_device.convert(1, device)
+    if not is_dtype(dtype):
+        dtype = _to_device.convert(2, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_device.convert(3, non_blocking)
     if type(copy) is not bool:
         copy = _to_device.convert(4, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_device.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39019,12 +39027,13 @@ def to_dtype(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    dtype = _to_dtype.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _to_dtype.convert(1, dtype)
     if type(non_blocking) is not bool:
         non_blocking = _to_dtype.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_dtype.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_dtype.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -39074,7 +39083,7 @@ def to_other(
         non_blocking = _to_other.convert(2, non_blocking)
     if type(copy) is not bool:
         copy = _to_other.convert(3, copy)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _to_other.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
@@ -39216,11 +39225,11 @@ def rand_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_default.convert(4, pin_memory)
@@ -39270,13 +39279,13 @@ def rand_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _rand_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _rand_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _rand_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _rand_generator.convert(5, pin_memory)
@@ -39324,11 +39333,11 @@ def randn_default(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_default.convert(4, pin_memory)
@@ -39378,13 +39387,13 @@ def randn_generator(
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randn_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randn_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randn_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randn_generator.convert(5, pin_memory)
@@ -39434,11 +39443,11 @@ def randint_default(
         high = _randint_default.convert(0, high)
     if not is_int_list(size):
         size = _randint_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_default.convert(5, pin_memory)
@@ -39490,13 +39499,13 @@ def randint_generator(
         high = _randint_generator.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator.convert(2, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_generator.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_generator.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_generator.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_generator.convert(6, pin_memory)
@@ -39550,11 +39559,11 @@ def randint_low(
         high = _randint_low.convert(1, high)
     if not is_int_list(size):
         size = _randint_low.convert(2, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low.convert(6, pin_memory)
@@ -39610,13 +39619,13 @@ def randint_low_generator(
         high = _randint_low_generator.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randint_low_generator.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randint_low_generator.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randint_low_generator.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randint_low_generator.convert(7, pin_memory)
@@ -39661,11 +39670,11 @@ def randperm_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_default.convert(4, pin_memory)
@@ -39713,19 +39722,19 @@ def randperm_generator(
 ) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator.convert(1, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _randperm_generator.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _randperm_generator.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _randperm_generator.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _randperm_generator.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _randperm_generator.table[keys]
@@ -39787,7 +39796,7 @@ def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generat
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -39859,7 +39868,7 @@ def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Genera
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -39931,7 +39940,7 @@ def randint_generator_out(high: int, size: Sequence[int], *, generator: Generato
         high = _randint_generator_out.convert(0, high)
     if not is_int_list(size):
         size = _randint_generator_out.convert(1, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_generator_out.convert(2, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40015,7 +40024,7 @@ def randint_low_generator_out(
         high = _randint_low_generator_out.convert(1, high)
     if not is_int_list(size):
         size = _randint_low_generator_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_low_generator_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40083,7 +40092,7 @@ _randperm_generator_out = declare(
 def randperm_generator_out(n: int, *, generator: Generator | None, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _randperm_generator_out.convert(0, n)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randperm_generator_out.convert(1, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40145,7 +40154,7 @@ def normal_functional(
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
         std = _normal_functional.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_functional.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40182,7 +40191,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
         std = _normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40232,7 +40241,7 @@ def normal_out(
         mean = _normal_out.convert(1, mean)
     if type(std) is not float:
         std = _normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -40267,7 +40276,7 @@ _normal_Tensor_float = declare(
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and modes is None:
@@ -40308,7 +40317,7 @@ def normal_Tensor_float_out(
 ) -> Tensor:
     if type(std) is not float:
         std = _normal_Tensor_float_out.convert(1, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_float_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(out) is ndarray and modes is None:
@@ -40343,7 +40352,7 @@ _normal_float_Tensor = declare(
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and modes is None:
@@ -40378,7 +40387,7 @@ _normal_float_Tensor_out = declare(
 def normal_float_Tensor_out(mean: float, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(mean) is not float:
         mean = _normal_float_Tensor_out.convert(0, mean)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40411,7 +40420,7 @@ _normal_Tensor_Tensor = declare(
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and modes is None:
@@ -40444,7 +40453,7 @@ _normal_Tensor_Tensor_out = declare(
 
 # normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_Tensor_Tensor_out(mean: Tensor, std: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_Tensor_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(mean) is ndarray and type(std) is ndarray and type(out) is ndarray and modes is None:
@@ -40504,13 +40513,13 @@ def normal_float_float(
         std = _normal_float_float.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float.convert(3, generator)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _normal_float_float.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _normal_float_float.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _normal_float_float.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _normal_float_float.convert(7, pin_memory)
@@ -40553,7 +40562,7 @@ def normal_float_float_out(
         std = _normal_float_float_out.convert(1, std)
     if not is_int_list(size):
         size = _normal_float_float_out.convert(2, size)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _normal_float_float_out.convert(3, generator)
     modes = active_modes()
     if type(out) is ndarray and modes is None:
@@ -40588,7 +40597,7 @@ _exponential_default = declare(
 def exponential_default(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40623,7 +40632,7 @@ _geometric_default = declare(
 def geometric_default(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40666,7 +40675,7 @@ def cauchy_default(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40709,7 +40718,7 @@ def log_normal_default(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40763,7 +40772,7 @@ _random_to = declare(
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random_to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40796,7 +40805,7 @@ _random_default = declare(
 
 # random(Tensor self, *, Generator? generator=None) -> Tensor
 def random_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40829,7 +40838,7 @@ _bernoulli_default = declare(
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 def bernoulli_default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40864,7 +40873,7 @@ _bernoulli_p = declare(
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_p.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_p.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40899,7 +40908,7 @@ _bernoulli__float = declare(
 def bernoulli__float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _bernoulli__float.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__float.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -40934,7 +40943,7 @@ _bernoulli_float_out = declare(
 def bernoulli_float_out(self: Tensor, p: float = 0.5, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _bernoulli_float_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_float_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -40967,7 +40976,7 @@ _bernoulli_Tensor = declare(
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -40999,7 +41008,7 @@ _poisson_default = declare(
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
 def poisson_default(self: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -41031,7 +41040,7 @@ _binomial_default = declare(
 
 # binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
 def binomial_default(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -41074,7 +41083,7 @@ def multinomial_default(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -49500,7 +49509,7 @@ _sum_out = declare(
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49550,7 +49559,7 @@ def sum_IntList_out(
         dim = [dim] if type(dim) is int else _sum_IntList_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _sum_IntList_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _sum_IntList_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49583,7 +49592,7 @@ _prod_out = declare(
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49627,7 +49636,7 @@ def prod_int_out(
         dim = _prod_int_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _prod_int_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _prod_int_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -49677,7 +49686,7 @@ def mean_out(
         dim = [dim] if type(dim) is int else _mean_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _mean_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _mean_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50109,7 +50118,7 @@ def nansum_out(
         dim = [dim] if type(dim) is int else _nansum_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_out.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_out.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50268,7 +50277,7 @@ def linalg_vector_norm_out(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_out.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_out.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_out.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50336,7 +50345,8 @@ _norm_ScalarOpt_dtype_out = declare(
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Scalar | None, *, dtype: DTypeLike, out: Tensor) -> Tensor:
     if p is not None and type(p) is not int and type(p) is not float:
         p = _norm_ScalarOpt_dtype_out.convert(1, p)
-    dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
+    if not is_dtype(dtype):
+        dtype = _norm_ScalarOpt_dtype_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -50515,7 +50525,7 @@ _cumsum_out = declare(
 def cumsum_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50550,7 +50560,7 @@ _cumsum_ = declare(
 def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -50585,7 +50595,7 @@ _cumprod_out = declare(
 def cumprod_out(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -50620,7 +50630,7 @@ _cumprod_ = declare(
 def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -53530,7 +53540,8 @@ _view_copy_dtype_out = declare(
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DTypeLike, *, out: Tensor) -> Tensor:
-    dtype = _view_copy_dtype_out.convert(1, dtype)
+    if not is_dtype(dtype):
+        dtype = _view_copy_dtype_out.convert(1, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
         try:
@@ -56009,7 +56020,7 @@ _softmax_int_out = declare(
 def softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -56044,7 +56055,7 @@ _log_softmax_int_out = declare(
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _log_softmax_int_out.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int_out.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59178,7 +59189,7 @@ def full_like_out(
 ) -> Tensor:
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_out.convert(1, fill_value)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59211,7 +59222,7 @@ _rand_like_out = declare(
 
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59244,7 +59255,7 @@ _randn_like_out = declare(
 
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59284,9 +59295,9 @@ def rand_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _rand_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _rand_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59326,9 +59337,9 @@ def randn_like_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randn_like_generator_out.convert(1, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randn_like_generator_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59363,7 +59374,7 @@ _randint_like_out = declare(
 def randint_like_out(self: Tensor, high: int, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     if type(high) is not int:
         high = _randint_like_out.convert(1, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59402,7 +59413,7 @@ def randint_like_Tensor_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59453,7 +59464,7 @@ def randint_like_low_dtype_out(
         low = _randint_like_low_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_dtype_out.convert(2, high)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_dtype_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59503,9 +59514,9 @@ def randint_like_generator_out(
 ) -> Tensor:
     if type(high) is not int:
         high = _randint_like_generator_out.convert(1, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -59553,9 +59564,9 @@ def randint_like_Tensor_generator_out(
     memory_format: MemoryFormat | None = None,
     out: Tensor,
 ) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_Tensor_generator_out.convert(2, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_Tensor_generator_out.convert(3, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(high) is ndarray and type(out) is ndarray and modes is None:
@@ -59609,9 +59620,9 @@ def randint_like_low_generator_dtype_out(
         low = _randint_like_low_generator_dtype_out.convert(1, low)
     if type(high) is not int:
         high = _randint_like_low_generator_dtype_out.convert(2, high)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _randint_like_low_generator_dtype_out.convert(3, generator)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _randint_like_low_generator_dtype_out.convert(4, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60378,7 +60389,7 @@ _clone_out = declare(
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_out.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60419,7 +60430,7 @@ def _to_copy_out(
 ) -> Tensor:
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_out.convert(1, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_out.convert(2, memory_format)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60498,7 +60509,7 @@ _exponential_out = declare(
 def exponential_out(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_out.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60533,7 +60544,7 @@ _exponential_ = declare(
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60568,7 +60579,7 @@ _geometric_out = declare(
 def geometric_out(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = _geometric_out.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60603,7 +60614,7 @@ _geometric_ = declare(
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     if type(p) is not float:
         p = _geometric_.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60653,7 +60664,7 @@ def cauchy_out(
         median = _cauchy_out.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_out.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60690,7 +60701,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60740,7 +60751,7 @@ def log_normal_out(
         mean = _log_normal_out.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_out.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60777,7 +60788,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60850,7 +60861,7 @@ _random_to_out = declare(
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
     if type(to) is not int:
         to = _random_to_out.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60885,7 +60896,7 @@ _random__to = declare(
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
     if type(to) is not int:
         to = _random__to.convert(1, to)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60918,7 +60929,7 @@ _random_out = declare(
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -60951,7 +60962,7 @@ _random__default = declare(
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _random__default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -60984,7 +60995,7 @@ _bernoulli_out = declare(
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61017,7 +61028,7 @@ _bernoulli_Tensor_out = declare(
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli_Tensor_out.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and type(out) is ndarray and modes is None:
@@ -61050,7 +61061,7 @@ _bernoulli__Tensor = declare(
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _bernoulli__Tensor.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and type(p) is ndarray and modes is None:
@@ -61083,7 +61094,7 @@ _poisson_out = declare(
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_out.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -61116,7 +61127,7 @@ _binomial_out = declare(
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor) -> Tensor:
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_out.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and type(out) is ndarray and modes is None:
@@ -61168,7 +61179,7 @@ def multinomial_out(
         num_samples = _multinomial_out.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_out.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_out.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and type(out) is ndarray and modes is None:
@@ -66307,7 +66318,7 @@ def nansum(
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nansum_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nansum_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66346,7 +66357,7 @@ def nanmean(
         dim = [dim] if type(dim) is int else _nanmean_default.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _nanmean_default.convert(2, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _nanmean_default.convert(3, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66511,7 +66522,7 @@ def linalg_vector_norm(
         dim = [dim] if type(dim) is int else _linalg_vector_norm_default.convert(2, dim)
     if type(keepdim) is not bool:
         keepdim = _linalg_vector_norm_default.convert(3, keepdim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linalg_vector_norm_default.convert(4, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66647,7 +66658,7 @@ def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tenso
         return _cumsum.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumsum_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66677,7 +66688,7 @@ def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tens
         return _cumprod.call((self, dim), {"dtype": dtype, "out": out})
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _cumprod_default.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -70582,17 +70593,17 @@ def tril_indices(
         col = _tril_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _tril_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _tril_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _tril_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _tril_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tril_indices_default.table[keys]
@@ -70629,17 +70640,17 @@ def triu_indices(
         col = _triu_indices_default.convert(1, col)
     if type(offset) is not int:
         offset = _triu_indices_default.convert(2, offset)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _triu_indices_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _triu_indices_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _triu_indices_default.convert(6, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _triu_indices_default.table[keys]
@@ -71697,7 +71708,7 @@ def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tens
         return _softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -71727,7 +71738,7 @@ def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: 
         return _log_softmax_.call((self, dim, dtype), {"out": out})
     if type(dim) is not int:
         dim = _log_softmax_int.convert(1, dim)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _log_softmax_int.convert(2, dtype)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74246,19 +74257,19 @@ def empty(
         )
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_memory_format.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_memory_format.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_memory_format.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_memory_format.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_memory_format.convert(5, memory_format)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_memory_format.table[keys]
@@ -74292,17 +74303,17 @@ def empty_strided(
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
         stride = _empty_strided_default.convert(1, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_strided_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_strided_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_strided_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_strided_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _empty_strided_default.table[keys]
@@ -74335,17 +74346,17 @@ def zeros(
         )
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zeros_default.table[keys]
@@ -74378,17 +74389,17 @@ def ones(
         )
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_default.convert(4, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ones_default.table[keys]
@@ -74422,17 +74433,17 @@ def full(
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_default.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_default.table[keys]
@@ -74463,11 +74474,11 @@ def scalar_tensor(
         )
     if type(s) is not int and type(s) is not float:
         s = _scalar_tensor_default.convert(0, s)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _scalar_tensor_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _scalar_tensor_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _scalar_tensor_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _scalar_tensor_default.convert(4, pin_memory)
@@ -74551,11 +74562,11 @@ def linspace(
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _linspace_Tensor_Tensor.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _linspace_Tensor_Tensor.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _linspace_Tensor_Tensor.convert(6, pin_memory)
@@ -74662,11 +74673,11 @@ def logspace(
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _logspace_Tensor_Tensor.convert(4, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _logspace_Tensor_Tensor.convert(5, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _logspace_Tensor_Tensor.convert(6, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _logspace_Tensor_Tensor.convert(7, pin_memory)
@@ -74715,11 +74726,11 @@ def empty_permuted(
         size = _empty_permuted_default.convert(0, size)
     if not is_int_list(physical_layout):
         physical_layout = _empty_permuted_default.convert(1, physical_layout)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_permuted_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_permuted_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_permuted_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_permuted_default.convert(5, pin_memory)
@@ -74764,15 +74775,15 @@ def empty_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _empty_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _empty_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _empty_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _empty_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _empty_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74819,15 +74830,15 @@ def zeros_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _zeros_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _zeros_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _zeros_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _zeros_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _zeros_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74874,15 +74885,15 @@ def ones_like(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ones_like_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ones_like_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ones_like_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ones_like_default.convert(4, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _ones_like_default.convert(5, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -74932,15 +74943,15 @@ def full_like(
         )
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _full_like_default.convert(1, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_default.convert(5, pin_memory)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _full_like_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75029,11 +75040,11 @@ def new_empty(
         )
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_default.convert(5, pin_memory)
@@ -75080,11 +75091,11 @@ def new_empty_strided(
         size = _new_empty_strided_default.convert(1, size)
     if not is_int_list(stride):
         stride = _new_empty_strided_default.convert(2, stride)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_empty_strided_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_empty_strided_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_empty_strided_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_empty_strided_default.convert(6, pin_memory)
@@ -75130,11 +75141,11 @@ def new_zeros(
         )
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_zeros_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_zeros_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_zeros_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_zeros_default.convert(5, pin_memory)
@@ -75180,11 +75191,11 @@ def new_ones(
         )
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_ones_default.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_ones_default.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_ones_default.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_ones_default.convert(5, pin_memory)
@@ -75231,11 +75242,11 @@ def new_full(
         size = _new_full_default.convert(1, size)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _new_full_default.convert(2, fill_value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _new_full_default.convert(3, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _new_full_default.convert(4, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _new_full_default.convert(5, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _new_full_default.convert(6, pin_memory)
@@ -75435,7 +75446,7 @@ _clone = packet("aten::clone")
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
     if out is not None:
         return _clone.call((self,), {"memory_format": memory_format, "out": out})
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75492,17 +75503,17 @@ def _to_copy(
                 "out": out,
             },
         )
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = __to_copy_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = __to_copy_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = __to_copy_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = __to_copy_default.convert(4, pin_memory)
     if type(non_blocking) is not bool:
         non_blocking = __to_copy_default.convert(5, non_blocking)
-    if memory_format is not None:
+    if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = __to_copy_default.convert(6, memory_format)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75653,7 +75664,7 @@ def exponential(
         return _exponential.call((self, lambd), {"generator": generator, "out": out})
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _exponential_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75683,7 +75694,7 @@ def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out
         return _geometric.call((self, p), {"generator": generator, "out": out})
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _geometric_default.convert(2, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75722,7 +75733,7 @@ def cauchy(
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
         sigma = _cauchy_default.convert(2, sigma)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _cauchy_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75761,7 +75772,7 @@ def log_normal(
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
         std = _log_normal_default.convert(2, std)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _log_normal_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75827,7 +75838,7 @@ _poisson = packet("aten::poisson")
 def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _poisson.call((self, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -75855,7 +75866,7 @@ _binomial = packet("aten::binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
         return _binomial.call((count, prob, generator), {"out": out})
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
     if type(count) is ndarray and type(prob) is ndarray and modes is None:
@@ -75894,7 +75905,7 @@ def multinomial(
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
         replacement = _multinomial_default.convert(2, replacement)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _multinomial_default.convert(3, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

@@ -391,7 +391,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
         elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)
     else:
-        keys |= odd_bit(array) if hasattr(array, "flags") else ODD
+        keys |= odd_bit(array) if hasattr(type(array), "flags") else ODD
     out.keys = keys
     return out
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.layout import LINE, bracketed, condition
-from opwright_codegen.model import Operator
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.views import OperatorView, Parameter, Tensors
@@ -135,7 +134,7 @@ class Lookups:
             ),
             lists,
             arrays,
-            _keys(keys) if keys else _keys_without_tensors(view.operator),
+            _keys(keys) if keys else "0",
             tuple([p.more_keys for p in pieces if p.more_keys is not None]),
             Calls.of(view),
         )
@@ -228,6 +227,10 @@ class Lookups:
             case BaseType(name) if name in EXACT:
                 kind = self._builtins["type"]
                 return " and ".join(f"{kind}({{0}}) is not {self._builtins[exact]}" for exact in EXACT[name])
+            case BaseType("ScalarType"):
+                return "not is_dtype({0})"
+            case BaseType("Device" | "Layout" | "MemoryFormat" | "Generator" as name):
+                return f"{self._builtins['type']}({{0}}) is not {name}"
             case BaseType(name) if name in _UNCHECKED:
                 return None
             case _:
@@ -261,11 +264,3 @@ def _keys(keys: Sequence[str]) -> str:
         return text
     inner = text if len(text) + 12 <= LINE else "\n            | ".join(keys)
     return f"(\n            {inner}\n        )"
-
-
-def _keys_without_tensors(operator: Operator) -> str:
-    """Where no tensor brings keys: a factory whose kernels differ by backend asks BackendSelect."""
-    arguments = operator.schema.arguments
-    is_factory = any(a.name == "device" for a in arguments) and not any(a.type.is_tensor_like for a in arguments)
-    has_backends = any(key in ("CPU", "CUDA", "Meta") for key, _ in operator.dispatch)
-    return "BACKEND_SELECT" if is_factory and has_backends else "0"

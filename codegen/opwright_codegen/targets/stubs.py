@@ -32,6 +32,10 @@ from opwright_codegen.views import (
 __all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 
 TEMPLATE = "ops.py.j2"
+# What tests and conversions of arguments may use.
+_TESTED = frozenset(
+    ("INTS", "Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +80,14 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     returns = {o.schema.returns for o in view.operators.values()}
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
-    words |= words_in(lookups.texts()) & {"INTS", "builtins", "is_int_list", "ndarray"}
-    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & {"INTS", "builtins"}
+    words |= words_in(lookups.texts()) & _TESTED
+    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     if any(stub.result is not None for stub in stubs):
         words |= {"NamedTuple", "show_result"}
     if any(lookup is not None for lookup in found):
         words.add("active_modes")
-    if any(lookup.keys == "BACKEND_SELECT" for lookup in found if lookup is not None):
-        words.add("BACKEND_SELECT")
     if any(lookup.arrays for lookup in found if lookup is not None) or any(packet.arrays for packet in packets):
         words.add("ARRAYS")
     kinds = words_in([text for packet in packets for text in (packet.arrays, packet.elsewhere)])

@@ -10,6 +10,7 @@ import opwright
 from opwright import layouts, rules
 from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
+from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
@@ -67,6 +68,8 @@ def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan:
 
 def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     """The elements in another shape: a view where strides can say it, else a copy."""
+    if isinstance(self, Tensor) and not self.keys & ODD:  # row-major: strides can always say it
+        return opwright.ops.aten.view(self, list(shape))
     aten = opwright.ops.aten
     new = infer_size(shape, prod(self.shape))
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:

@@ -17,8 +17,10 @@ Operand = Any  # a Tensor or a plain array: what comes out is of the kind that w
 
 def matmul(self: Operand, other: Operand) -> Operand:
     """The product of the last two dimensions; vectors count as a row or a column, the dimensions before broadcast."""
-    aten = opwright.ops.aten
     left, right = len(self.shape), len(other.shape)
+    if left == right == 2:
+        return opwright.mm(self, other)
+    aten = opwright.ops.aten
     if not left or not right:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D")
     match left, right:
@@ -28,8 +30,6 @@ def matmul(self: Operand, other: Operand) -> Operand:
             return aten.mv(self, other)
         case 1, 2:
             return aten.squeeze(aten.mm(aten.unsqueeze(self, 0), other), 0)
-        case 2, 2:
-            return aten.mm(self, other)
         case _, (1 | 2) if left >= 3:
             return _folded_product(self, other)
         case _:

@@ -34,7 +34,10 @@ def gufunc(
     for `pointwise`; without `batched` there are no dimensions before the named ones. Raises RuntimeError naming the
     sizes that do not fit, or the dtypes.
     """
-    key = (signature, tuple([(operand.shape, operand.dtype) for operand in operands]), dtype, accepts, batched)
+    seen: list[Any] = [signature, dtype, accepts, batched]
+    for operand in operands:
+        seen += (operand.shape, operand.dtype)
+    key = tuple(seen)
     form = _known.get(key)
     if form is None:
         form = _gufunc_form(signature, operands, dtype, batched)

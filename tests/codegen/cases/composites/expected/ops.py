@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 from numpy.typing import DTypeLike
 
+from opwright.conversion import is_dtype
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
@@ -384,11 +385,11 @@ def ramp_default(
 ) -> Tensor:
     if type(n) is not int:
         n = _ramp_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ramp_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ramp_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ramp_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ramp_default.convert(4, pin_memory)
@@ -693,6 +694,10 @@ _pieces = packet("demo::pieces")
 
 # pieces: default, out
 def pieces(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return pieces_default(*args)
     return _pieces.call(args, kwargs)
 
 
@@ -720,11 +725,11 @@ def ramp(
         )
     if type(n) is not int:
         n = _ramp_default.convert(0, n)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _ramp_default.convert(1, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _ramp_default.convert(2, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _ramp_default.convert(3, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _ramp_default.convert(4, pin_memory)
