@@ -1101,10 +1101,17 @@ def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interp
     return write_out(out, ops.quantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
-# quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
-def quantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    result: Tensor = ops.quantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation)
-    return result
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
@@ -1113,10 +1120,17 @@ def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, int
     return write_out(out, ops.nanquantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
-# nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor
-def nanquantile_scalar(self: Tensor, q: float, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    result: Tensor = ops.nanquantile(self, ops.new_full(self, [], q), dim, keepdim, interpolation=interpolation)
-    return result
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -2097,25 +2111,6 @@ def randint_like_default(
     return result
 
 
-# randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device?
-#     device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randint_like_Tensor(
-    self: Tensor,
-    high: Tensor,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        0,
-        int(high),
-    )
-    return result
-
-
 # randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 def randint_like_low_dtype(
@@ -2152,27 +2147,6 @@ def randint_like_generator(
         ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
         0,
         high,
-        generator=generator,
-    )
-    return result
-
-
-# randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout?
-#     layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
-def randint_like_Tensor_generator(
-    self: Tensor,
-    high: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: Layout | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: MemoryFormat | None,
-) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        0,
-        int(high),
         generator=generator,
     )
     return result
@@ -2765,32 +2739,6 @@ def normal_float_float_out(
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
     return write_out(out, ops.msort_default(self))
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    return write_out(out, ops.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    out: Tensor,
-) -> Tensor:
-    return write_out(out, ops.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->

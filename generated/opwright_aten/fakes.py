@@ -4390,6 +4390,16 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return fake(self.array.place, rules.like(self.array, memory_format=memory_format))
 
 
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    dynamic_kernels.assert_unknown(array_module, self.array, assert_msg)
+
+
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = dynamic_kernels.unknown_element(array_module, self.array)

@@ -6879,6 +6879,16 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
     return new_result(plan, self_)
 
 
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    copying_kernels.assert_element(np, self.array)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    copying_kernels.assert_element(np, self.array, assert_msg)
+
+
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
     result: Scalar = copying_kernels.read_element(np, self.array)

@@ -27,6 +27,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -15864,6 +15865,62 @@ def quantile_scalar(
 
 _quantile_scalar.stub = quantile_scalar
 
+_quantile_scalar_out = declare(
+    "aten::quantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def quantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _quantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _quantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _quantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _quantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _quantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _quantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_quantile_scalar_out.stub = quantile_scalar_out
+
 _nanquantile_default = declare(
     "aten::nanquantile",
     "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
@@ -15875,7 +15932,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:127",
+    where="sorting.yaml:126",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15927,7 +15984,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:130",
+    where="sorting.yaml:129",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15979,7 +16036,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:132",
+    where="sorting.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16020,11 +16077,67 @@ def nanquantile_scalar(
 
 _nanquantile_scalar.stub = nanquantile_scalar
 
+_nanquantile_scalar_out = declare(
+    "aten::nanquantile.scalar_out",
+    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
+    "Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("q", "float"),
+        ("dim", "int?", None),
+        ("keepdim", "bool", False),
+        ("interpolation", "str", "linear"),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=4,
+    where="sorting.yaml:134",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
+#     Tensor(a!) out) -> Tensor(a!)
+def nanquantile_scalar_out(
+    self: Tensor,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor,
+) -> Tensor:
+    if type(q) is not float:
+        q = _nanquantile_scalar_out.convert(1, q)
+    if dim is not None and type(dim) is not int:
+        dim = _nanquantile_scalar_out.convert(2, dim)
+    if type(keepdim) is not bool:
+        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
+    if type(interpolation) is not str:
+        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
+    modes = active_modes()
+    if type(self) is ndarray and type(out) is ndarray and modes is None:
+        try:
+            kernel = _nanquantile_scalar_out.table[ARRAYS]
+        except KeyError:
+            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+        return kernel(self, q, dim, keepdim, interpolation, out)
+    try:
+        keys = self.keys | out.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nanquantile_scalar_out.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
+    return kernel(self, q, dim, keepdim, interpolation, out)
+
+
+_nanquantile_scalar_out.stub = nanquantile_scalar_out
+
 __unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="sorting.yaml:138",
+    where="sorting.yaml:136",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16058,7 +16171,7 @@ __unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:145",
+    where="sorting.yaml:143",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16107,7 +16220,7 @@ _unique_dim_default = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="sorting.yaml:152",
+    where="sorting.yaml:150",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16152,7 +16265,7 @@ _unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="sorting.yaml:159",
+    where="sorting.yaml:157",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16194,7 +16307,7 @@ _unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="sorting.yaml:166",
+    where="sorting.yaml:164",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16245,7 +16358,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:171",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16306,7 +16419,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:177",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16356,7 +16469,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:183",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16391,7 +16504,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:191",
+    where="sorting.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16427,7 +16540,7 @@ _bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16461,7 +16574,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="sorting.yaml:205",
+    where="sorting.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16506,7 +16619,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="sorting.yaml:212",
+    where="sorting.yaml:210",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16570,7 +16683,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:216",
+    where="sorting.yaml:214",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16637,7 +16750,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="sorting.yaml:222",
+    where="sorting.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16702,7 +16815,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:226",
+    where="sorting.yaml:224",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39164,11 +39277,73 @@ def item(self: Tensor) -> Scalar:
 
 _item.stub = item
 
+__assert_async_default = declare(
+    "aten::_assert_async",
+    "(Tensor self) -> ()",
+    (("self", "Tensor"),),
+    where="creation.yaml:437",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async(Tensor self) -> ()
+def _assert_async_default(self: Tensor) -> None:
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_default.table[ARRAYS]
+        except KeyError:
+            return __assert_async_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_default.call(self)
+    return kernel(self)
+
+
+__assert_async_default.stub = _assert_async_default
+
+__assert_async_msg = declare(
+    "aten::_assert_async.msg",
+    "(Tensor self, str assert_msg) -> ()",
+    (("self", "Tensor"), ("assert_msg", "str")),
+    where="creation.yaml:442",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _assert_async.msg(Tensor self, str assert_msg) -> ()
+def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
+    if type(assert_msg) is not str:
+        assert_msg = __assert_async_msg.convert(1, assert_msg)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __assert_async_msg.table[ARRAYS]
+        except KeyError:
+            return __assert_async_msg.call(self, assert_msg)
+        return kernel(self, assert_msg)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __assert_async_msg.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __assert_async_msg.call(self, assert_msg)
+    return kernel(self, assert_msg)
+
+
+__assert_async_msg.stub = _assert_async_msg
+
 __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="creation.yaml:437",
+    where="creation.yaml:447",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -50777,118 +50952,6 @@ def nanmedian_out(self: Tensor, *, out: Tensor) -> Tensor:
 
 _nanmedian_out.stub = nanmedian_out
 
-_quantile_scalar_out = declare(
-    "aten::quantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:121",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def quantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _quantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _quantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _quantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _quantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _quantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _quantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _quantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_quantile_scalar_out.stub = quantile_scalar_out
-
-_nanquantile_scalar_out = declare(
-    "aten::nanquantile.scalar_out",
-    "(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!) out) -> "
-    "Tensor(a!)",
-    (
-        ("self", "Tensor"),
-        ("q", "float"),
-        ("dim", "int?", None),
-        ("keepdim", "bool", False),
-        ("interpolation", "str", "linear"),
-        ("out", "Tensor"),
-    ),
-    kwarg_only=4,
-    where="sorting.yaml:132",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
-#     Tensor(a!) out) -> Tensor(a!)
-def nanquantile_scalar_out(
-    self: Tensor,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: Tensor,
-) -> Tensor:
-    if type(q) is not float:
-        q = _nanquantile_scalar_out.convert(1, q)
-    if dim is not None and type(dim) is not int:
-        dim = _nanquantile_scalar_out.convert(2, dim)
-    if type(keepdim) is not bool:
-        keepdim = _nanquantile_scalar_out.convert(3, keepdim)
-    if type(interpolation) is not str:
-        interpolation = _nanquantile_scalar_out.convert(4, interpolation)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _nanquantile_scalar_out.table[ARRAYS]
-        except KeyError:
-            return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-        return kernel(self, q, dim, keepdim, interpolation, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _nanquantile_scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _nanquantile_scalar_out.call(self, q, dim, keepdim, interpolation, out)
-    return kernel(self, q, dim, keepdim, interpolation, out)
-
-
-_nanquantile_scalar_out.stub = nanquantile_scalar_out
-
 __unique_out = declare(
     "aten::_unique.out",
     "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
@@ -50901,7 +50964,7 @@ __unique_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=3,
-    where="sorting.yaml:138",
+    where="sorting.yaml:136",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50953,7 +51016,7 @@ __unique2_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:145",
+    where="sorting.yaml:143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51016,7 +51079,7 @@ _unique_dim_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="sorting.yaml:152",
+    where="sorting.yaml:150",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51081,7 +51144,7 @@ _unique_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:159",
+    where="sorting.yaml:157",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51143,7 +51206,7 @@ _unique_dim_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="sorting.yaml:166",
+    where="sorting.yaml:164",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51205,7 +51268,7 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:173",
+    where="sorting.yaml:171",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51269,7 +51332,7 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:179",
+    where="sorting.yaml:177",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51331,7 +51394,7 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:185",
+    where="sorting.yaml:183",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51380,7 +51443,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="sorting.yaml:191",
+    where="sorting.yaml:189",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51425,7 +51488,7 @@ _bincount_out = declare(
     "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="sorting.yaml:197",
+    where="sorting.yaml:195",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51465,7 +51528,7 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="sorting.yaml:205",
+    where="sorting.yaml:203",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -75553,6 +75616,22 @@ _to.stub = to
 packet("aten::type_as").stub = type_as
 
 packet("aten::item").stub = item
+
+__assert_async = packet("aten::_assert_async")
+
+
+# _assert_async: default, msg
+def _assert_async(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return _assert_async_default(*args)
+        if count == 2:
+            return _assert_async_msg(*args)
+    return __assert_async.call(args, kwargs)
+
+
+__assert_async.stub = _assert_async
 
 packet("aten::_local_scalar_dense").stub = _local_scalar_dense
 

@@ -21,6 +21,7 @@ from opwright.tensor import Tensor
 __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
+    "_assert_async",
     "_cdist_forward",
     "_conj_physical",
     "_convolution",
@@ -1690,6 +1691,15 @@ def quantile_scalar(
     *,
     interpolation: str = "linear",
 ) -> A: ...
+def quantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
+) -> A: ...
 def nanquantile_default(
     self: A,
     q: A,
@@ -1714,6 +1724,15 @@ def nanquantile_scalar(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+) -> A: ...
+def nanquantile_scalar_out(
+    self: A,
+    q: float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: A,
 ) -> A: ...
 def _unique_default(self: A, sorted: bool = True, return_inverse: bool = False) -> tuple[A, A]: ...
 def _unique2_default(
@@ -3676,6 +3695,8 @@ def to_other(
 ) -> A: ...
 def type_as(self: A, other: A) -> A: ...
 def item(self: A) -> Scalar: ...
+def _assert_async_default(self: A) -> None: ...
+def _assert_async_msg(self: A, assert_msg: str) -> None: ...
 def _local_scalar_dense(self: A) -> Scalar: ...
 def rand_default(
     size: Sequence[int] | int,
@@ -4219,24 +4240,6 @@ def logcumsumexp_out(self: A, dim: int, *, out: A) -> A: ...
 def msort_out(self: A, *, out: A) -> A: ...
 def median_out(self: A, *, out: A) -> A: ...
 def nanmedian_out(self: A, *, out: A) -> A: ...
-def quantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
-def nanquantile_scalar_out(
-    self: A,
-    q: float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-    out: A,
-) -> A: ...
 def _unique_out(self: A, sorted: bool = True, return_inverse: bool = False, *, out0: A, out1: A) -> tuple[A, A]: ...
 def _unique2_out(
     self: A,
@@ -9123,6 +9126,10 @@ def to(
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
 @overload
+def _assert_async(self: A) -> None: ...
+@overload
+def _assert_async(self: A, assert_msg: str) -> None: ...
+@overload
 def rand(
     size: Sequence[int] | int,
     *more: int,
@@ -11058,6 +11065,18 @@ class _quantile_scalar_operator(Operator):
         interpolation: str = "linear",
     ) -> A: ...
 
+class _quantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
+    ) -> A: ...
+
 class _nanquantile_default_operator(Operator):
     def __call__(
         _op,
@@ -11090,6 +11109,18 @@ class _nanquantile_scalar_operator(Operator):
         keepdim: bool = False,
         *,
         interpolation: str = "linear",
+    ) -> A: ...
+
+class _nanquantile_scalar_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        q: float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
+        out: A,
     ) -> A: ...
 
 class __unique_default_operator(Operator):
@@ -14314,6 +14345,12 @@ class _type_as_operator(Operator):
 class _item_operator(Operator):
     def __call__(_op, self: A) -> Scalar: ...
 
+class __assert_async_default_operator(Operator):
+    def __call__(_op, self: A) -> None: ...
+
+class __assert_async_msg_operator(Operator):
+    def __call__(_op, self: A, assert_msg: str) -> None: ...
+
 class __local_scalar_dense_operator(Operator):
     def __call__(_op, self: A) -> Scalar: ...
 
@@ -15578,30 +15615,6 @@ class _median_out_operator(Operator):
 
 class _nanmedian_out_operator(Operator):
     def __call__(_op, self: A, *, out: A) -> A: ...
-
-class _quantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
-
-class _nanquantile_scalar_out_operator(Operator):
-    def __call__(
-        _op,
-        self: A,
-        q: float,
-        dim: int | None = None,
-        keepdim: bool = False,
-        *,
-        interpolation: str = "linear",
-        out: A,
-    ) -> A: ...
 
 class __unique_out_operator(Operator):
     def __call__(
@@ -25775,6 +25788,16 @@ class _item_call(Packet):
 class _item_packet(_item_call):
     default: _item_operator
 
+class __assert_async_call(Packet):
+    @overload
+    def __call__(_op, self: A) -> None: ...
+    @overload
+    def __call__(_op, self: A, assert_msg: str) -> None: ...
+
+class __assert_async_packet(__assert_async_call):
+    default: __assert_async_default_operator
+    msg: __assert_async_msg_operator
+
 class __local_scalar_dense_call(Packet):
     def __call__(_op, self: A) -> Scalar: ...
 
@@ -27692,6 +27715,7 @@ class Namespace:
     to: _to_packet
     type_as: _type_as_packet
     item: _item_packet
+    _assert_async: __assert_async_packet
     _local_scalar_dense: __local_scalar_dense_packet
     rand: _rand_packet
     randn: _randn_packet

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from math import prod
 from typing import Any
 
 import opwright
 from opwright import layouts
 from opwright.dtypes import as_dtype, int64
-from opwright.errors import DataDependentOutputError
 from opwright.sizes import holds
 
 Operand = Any
@@ -73,10 +71,9 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     elif num_classes <= 0:
         raise RuntimeError(f"Class values must be smaller than num_classes, but got {num_classes} of these")
     else:
-        with contextlib.suppress(DataDependentOutputError):  # without data there is nothing to check
-            largest = _largest_class(self)
-            if not holds(largest < num_classes):
-                raise RuntimeError(f"Class values must be smaller than num_classes, but got {largest} of {num_classes}")
+        aten._assert_async(aten.all(aten.ge(self, 0)), "Class values must be non-negative.")
+        is_fitting = aten.all(aten.lt(self, num_classes))
+        aten._assert_async(is_fitting, f"Class values must be smaller than num_classes, {num_classes}")
     device = self.device if isinstance(self, opwright.Tensor) else None
     classes = opwright.arange(num_classes, device=device)
     return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)

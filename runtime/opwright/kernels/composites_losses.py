@@ -207,10 +207,10 @@ def _smooth_loss(
     total = aten.sum(losses)
     if reduction == 2:
         return total
-    kept = aten.logical_not(ignored)
     if weight is None:
-        return aten.div(total, aten.sum(kept))
-    return aten.div(total, aten.sum(aten.index_select(weight, 0, aten.masked_select(target, kept))))
+        return aten.div(total, aten.sum(aten.logical_not(ignored)))
+    weights = aten.take(weight, aten.masked_fill(target, ignored, 0))
+    return aten.div(total, aten.sum(aten.masked_fill(weights, ignored, 0)))
 
 
 # Of several arrays

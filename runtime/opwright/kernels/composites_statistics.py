@@ -9,7 +9,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
-from opwright.sizes import check, guard_or_false, guard_or_true, holds
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -111,21 +111,28 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
 # Quantiles
 
 
-def quantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def quantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """The elements below which the fraction `q` of those along `dim` is; one for each of several `q`, in a dimension
     put first."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=False)
 
 
-def nanquantile(self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
+def nanquantile(self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str) -> Operand:
     """`quantile` of the elements that are not NaN."""
     return _quantile(self, q, dim, keepdim, interpolation, ignore_nan=True)
 
 
+def _fraction(self: Operand, q: float) -> Operand:
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    return opwright.ops.aten.new_full(self, [], q)
+
+
 def _quantile(
-    self: Operand, q: Operand, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
+    self: Operand, q: Operand | float, dim: int | None, keepdim: bool, interpolation: str, *, ignore_nan: bool
 ) -> Operand:
     aten = opwright.ops.aten
+    q = _fraction(self, q) if isinstance(q, float) else q
     _check_quantile(self, q, interpolation)
     flat = dim is None or not self.shape
     place = 0 if dim is None else layouts.wrap_dim(dim, len(self.shape))
@@ -154,8 +161,8 @@ def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    fits = aten.item(aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1))))
-    check(fits, "quantile() q values must be in the range [0, 1]")
+    in_range = aten.all(aten.logical_and(aten.ge(q, 0), aten.le(q, 1)))
+    aten._assert_async(in_range, "quantile() q values must be in the range [0, 1]")
 
 
 def _ranks(ordered: Operand, q: Operand, ignore_nan: bool) -> Operand:
