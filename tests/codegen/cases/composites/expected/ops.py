@@ -693,6 +693,10 @@ _pieces = packet("demo::pieces")
 
 # pieces: default, out
 def pieces(*args: Any, **kwargs: Any) -> Any:
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return pieces_default(*args)
     return _pieces.call(args, kwargs)
 
 
