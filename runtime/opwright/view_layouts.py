@@ -47,14 +47,14 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
     """Where a slice of a dimension begins and ends, both held within it."""
-    first = 0 if start is None else _held(start, 0, size)
-    return first, size if end is None else _held(end, first, size)
-
-
-def _held(index: int, low: int, size: int) -> int:
-    if index < 0:
-        index += size
-    return low if index < low else size if index > size else index
+    first, last = 0, size
+    if start is not None:
+        first = start + size if start < 0 else start
+        first = 0 if first < 0 else size if first > size else first
+    if end is not None:
+        last = end + size if end < 0 else end
+        last = first if last < first else size if last > size else last
+    return first, last
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
