@@ -152,7 +152,7 @@ class _Call:
         """Results for the caller."""
         for identity in self.written:
             tensor, array = self.originals[identity]
-            if tensor.array is not array:
+            if tensor.array is not array and (array.size or tensor.array.shape != array.shape):
                 raise PlainArrayError(
                     f"would have to resize a plain array from shape {tuple(array.shape)} to "
                     f"{tuple(tensor.array.shape)}; pass an array of that shape, or a Tensor"
