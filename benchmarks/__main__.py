@@ -1,4 +1,4 @@
-"""`python -m benchmarks [dispatch|generation] …`: print the table of budgets."""
+"""`python -m benchmarks [dispatch|fakes|generation] …`: print the table of budgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "generation")
+PARTS = ("dispatch", "fakes", "generation")
 
 
 def main() -> None:
@@ -26,13 +26,15 @@ def collect(parts: tuple[str, ...]) -> Iterator[Figure]:
 
 
 def row(figure: Figure) -> str:
-    peer = "–" if figure.peer is None else duration(figure.peer)
+    amount = size if figure.amounts == "B" else duration
+    peer = "–" if figure.peer is None else amount(figure.peer)
     if figure.unit == "s":
         measured, budget = duration(figure.value), duration(figure.budget)
     else:
-        measured, budget = f"{figure.value:.2f}", f"{figure.budget:g}"
+        measured = f"{figure.value:.3f}" if figure.value < 0.1 else f"{figure.value:.2f}"
+        budget = f"{figure.budget:g}"
     verdict = "holds" if figure.holds else "misses"
-    return f"| {figure.work} | {duration(figure.ours)} | {peer} | {measured} | ≤ {budget} | {verdict} |"
+    return f"| {figure.work} | {amount(figure.ours)} | {peer} | {measured} | ≤ {budget} | {verdict} |"
 
 
 def duration(seconds: float) -> str:
@@ -40,6 +42,10 @@ def duration(seconds: float) -> str:
         if abs(seconds) >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.0f} ns"
+
+
+def size(count: float) -> str:
+    return f"{count / 1e6:.3g} MB"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. Times in seconds; `value` is what the budget bounds (a ratio, or seconds)."""
+    """One line of the table. `value` is what the budget bounds (a ratio, or seconds); `ours` and `peer` are `amounts`
+    of seconds, or of bytes."""
 
     work: str
     ours: float
@@ -26,6 +27,7 @@ class Figure:
     value: float
     budget: float
     unit: str = "×"
+    amounts: str = "s"
 
     @property
     def holds(self) -> bool:

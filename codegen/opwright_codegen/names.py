@@ -31,11 +31,11 @@ __all__ = [
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "A", "ARRAYS", "Any", "AttributeError", "BACKEND_SELECT", "Backend", "Callable", "ClassVar", "DType",
-        "Device", "Generator", "Generic", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple", "Namespace",
-        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
+        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType",
+        "Device", "Generator", "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple",
+        "Namespace", "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
         "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes",
-        "annotations", "builtins", "declare", "install", "is_int_list", "ndarray", "overload", "packet",
+        "annotations", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
         "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",
         "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
         "__package__", "__path__", "__spec__",

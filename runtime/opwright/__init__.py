@@ -8,7 +8,15 @@ import warnings
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from opwright import dispatch, library
+from opwright import autograd, dispatch, library
+from opwright.autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
 from opwright.devices import Device as device
 from opwright.devices import register_backend
@@ -114,6 +122,7 @@ __all__ = [
     "SymInt",
     "Tensor",
     "as_tensor",
+    "autograd",
     "bfloat16",
     "bool",
     "can_cast",
@@ -130,6 +139,7 @@ __all__ = [
     "device",
     "dispatch",
     "double",
+    "enable_grad",
     "finfo",
     "float",
     "float16",
@@ -142,6 +152,7 @@ __all__ = [
     "guard_or_true",
     "half",
     "iinfo",
+    "inference_mode",
     "initial_seed",
     "int",
     "int8",
@@ -150,12 +161,15 @@ __all__ = [
     "int64",
     "is_complex",
     "is_floating_point",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
     "is_tensor",
     "library",
     "linalg",
     "long",
     "manual_seed",
     "nn",
+    "no_grad",
     "ops",
     "preserve_format",
     "promote_types",
@@ -163,6 +177,7 @@ __all__ = [
     "result_type",
     "seed",
     "set_default_dtype",
+    "set_grad_enabled",
     "short",
     "special",
     "statically_known_true",

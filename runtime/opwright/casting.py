@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from opwright import dtypes
 from opwright.devices import Device, as_device
@@ -34,6 +37,8 @@ class Castable:
         `to(dtype)`, `to(device, dtype=None)`, `to(other)`, each with `non_blocking`, `copy` and `memory_format`, or all
         by keyword. Raises ArgumentError for what is none of these.
         """
+        if len(arguments) == 1 and isinstance(arguments[0], np.dtype) and not options:
+            return _cast(self, arguments[0])
         if arguments and _is_device(arguments[0]):
             names = ("device", "dtype", "non_blocking", "copy")
             options = dict(zip(names, arguments, strict=False)) | options
@@ -135,10 +140,20 @@ class Castable:
         self.imag[...] = value
 
 
-def _call(name: str, *arguments: Any, **options: Any) -> Tensor:
+@cache
+def _aten() -> Any:
     from opwright.ops_namespace import ops
 
-    result: Tensor = getattr(ops.aten, name)(*arguments, **options)
+    return ops.aten
+
+
+@cache
+def _to_dtype() -> Any:
+    return _aten().to.dtype
+
+
+def _call(name: str, *arguments: Any, **options: Any) -> Tensor:
+    result: Tensor = getattr(_aten(), name)(*arguments, **options)
     return result
 
 
@@ -155,7 +170,5 @@ def _is_device(value: object) -> _bool:
 
 def _cast(tensor: Any, dtype: dtypes.DType) -> Tensor:
     """`to.dtype`, with no search for the overload that is meant."""
-    from opwright.ops_namespace import ops
-
-    result: Tensor = ops.aten.to.dtype(tensor, dtype)
+    result: Tensor = _to_dtype()(tensor, dtype)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -11,17 +12,23 @@ from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
 from opwright.dispatch_table import AMBIGUOUS
 from opwright.keys import (
+    ADINPLACEORVIEW,
+    ANOMALY,
     ARRAYS,
+    AUTOGRAD,
     BACKEND_SELECT,
     BACKENDS,
     CPU,
     DENSE_CPU,
+    GRAD,
+    INFERENCE,
     META,
     NO_KEYS,
     ODD,
     PRIVATE,
     PYTHON_DISPATCHER,
     RUNTIME,
+    VIEW,
     DispatchKey,
     KeySet,
 )
@@ -49,7 +56,15 @@ Function = Callable[..., Any]
 
 def compose(operator: Operator, keys: int) -> Function:
     """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
-    keys = _start(keys)
+    kernel = _chain(operator, _start(keys))
+    if keys & INFERENCE:
+        return _for_autograd("inference", "making", kernel)
+    if keys & BACKENDS and not keys & ADINPLACEORVIEW and operator.signature.written:
+        return _for_autograd("inference", "checking", kernel, operator.signature.written)
+    return kernel
+
+
+def _chain(operator: Operator, keys: int) -> Function:
     key, entry = operator.first_entry(keys)
     registration = entry.registration
     if registration is None:
@@ -75,7 +90,9 @@ def compose(operator: Operator, keys: int) -> Function:
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
         case Wrapper(make):
-            return make(compose(operator, _below(operator, key, keys)))
+            below = _below(operator, key, keys)
+            made = _record(operator, kernel, keys, below) if key.bit & AUTOGRAD else make(_chain(operator, below))
+            return _for_autograd("anomaly", "noting", made) if keys & ANOMALY and key.bit & AUTOGRAD else made
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):
@@ -93,6 +110,24 @@ def _fake_kernel(kind: str, *about: Any) -> Function:
     from opwright.fake import kernels
 
     made: Function = getattr(kernels, kind)(*about)
+    return made
+
+
+def _record(operator: Operator, wrapper: Wrapper, keys: int, below: int) -> Function:
+    """The kernel of an Autograd key. A generated one is there only for tensors that require grad; whether views do is
+    known when they are looked at."""
+    rest = _chain(operator, below)
+    if not wrapper.is_generated:
+        return wrapper.make(rest)
+    if not keys & (GRAD | VIEW):
+        return rest
+    kernel = wrapper.make(rest)
+    return _for_autograd("recording", "refreshing", kernel, rest, operator.signature) if keys & VIEW else kernel
+
+
+def _for_autograd(module: str, kind: str, *about: Any) -> Function:
+    """A kernel with what a mode of `opwright.autograd` adds to it."""
+    made: Function = getattr(importlib.import_module(f"opwright.autograd.{module}"), kind)(*about)
     return made
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from opwright import dlpack
 from opwright.devices import Array, as_device, backend_named, backend_of, is_array
+from opwright.differentiable import check_differentiable
 from opwright.dtypes import (
     CANONICAL,
     COMPLEX,
@@ -23,13 +24,13 @@ from opwright.dtypes import (
     to_complex,
     uint64,
 )
-from opwright.keys import META
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META
 from opwright.layouts import Shape, contiguous_strides
 from opwright.metadata import cast_array
 from opwright.promotion import promote, scalar_dtype
 from opwright.state import active_modes
 from opwright.storage import Extra, Storage, new_array
-from opwright.tensor import Tensor, check_differentiable, unsupported_dtype, wrap
+from opwright.tensor import Tensor, unsupported_dtype, wrap
 
 
 def tensor(
@@ -53,7 +54,7 @@ def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:
     """On the device; in a FakeTensorMode, a tensor without data that claims to be there."""
     modes = active_modes()
     if modes is None or not modes.include & META:
-        return wrap(_new_array(data, dtype, device))
+        return _marked(wrap(_new_array(data, dtype, device)))
     from opwright.fake.modes import as_fake_on
 
     return as_fake_on(wrap(_new_array(data, dtype, None)), device)
@@ -102,8 +103,16 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 def borrow(array: Array) -> Tensor:
     """A tensor over memory that belongs to the caller: operators that would have to resize it raise."""
-    made = wrap(array)
+    made = _marked(wrap(array))
     made.extra = Extra(Storage(made.array, resizable=False))
+    return made
+
+
+def _marked(made: Tensor) -> Tensor:
+    """A new tensor, in inference mode as an inference tensor."""
+    modes = active_modes()
+    if modes is not None and modes.include & INFERENCE:
+        made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
     return made
 
 

@@ -17,16 +17,19 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.devices import Device, as_device
-from opwright.dtypes import DType, as_dtype
+from opwright.dtypes import CANONICAL, DType, as_dtype
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
 from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Convert", "Mismatch", "converter", "is_bool_list", "is_float_list", "is_int_list", "is_scalar_list",
-    "is_tensor_like", "plain_type",
+    "INTS", "Convert", "Mismatch", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
+    "is_scalar_list", "is_tensor_like", "plain_type",
 ]  # fmt: skip
+
+# Types of an int, known or symbolic.
+INTS: Final = frozenset((int, SymInt))
 
 Convert = Callable[[Any], Any]
 _ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z*|!> -]*\)")  # `(int)` alone is a tuple
@@ -191,7 +194,9 @@ def _builtin(value: complex) -> complex:
 
 
 def _to_dtype(value: Any) -> DType:
-    if value is None or isinstance(value, int | Tensor | np.ndarray):
+    if isinstance(value, np.dtype) and value in CANONICAL:
+        return CANONICAL[value]
+    if value is None or isinstance(value, (int, Tensor, np.ndarray)):
         raise Mismatch
     try:
         return as_dtype(value)
@@ -200,6 +205,8 @@ def _to_dtype(value: Any) -> DType:
 
 
 def _to_device(value: Any) -> Device:
+    if type(value) is Device:
+        return value
     if value is None or isinstance(value, int):
         raise Mismatch
     try:
@@ -252,6 +259,11 @@ _CONVERTERS: Final[dict[str, Convert]] = {
 
 def _type_name(value: Any) -> str:
     return type(value).__name__
+
+
+def is_dtype(value: object) -> bool:
+    """Whether a kernel may receive the value for `ScalarType` as it is."""
+    return isinstance(value, np.dtype) and CANONICAL.get(value) is value
 
 
 def is_int_list(value: object) -> bool:

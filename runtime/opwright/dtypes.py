@@ -236,7 +236,7 @@ def wrapped_scalar(value: complex, dtype: DType) -> Any:
 def checked_scalar(value: complex, dtype: DType) -> Any:
     """A Python number as a NumPy scalar of `dtype`, as for `fill_` and `full`: what does not fit is an error.
 
-    As in PyTorch, negative numbers may wrap into unsigned dtypes, infinity fits every floating dtype, and anything fits
+    As in PyTorch, negative ints may wrap into unsigned dtypes, infinity fits every floating dtype, and anything fits
     bool. Raises RuntimeError where the value does not fit, OverflowError for an int beyond 64 bits.
     """
     wrapped = wrapped_scalar(value, dtype)
@@ -259,7 +259,7 @@ def _fits(value: complex, dtype: DType) -> bool:
         return value.imag == 0 and _fits(value.real, dtype)
     if dtype in INTEGRAL:
         info = np.iinfo(dtype)
-        low = -int(info.max) if dtype.kind == "u" else int(info.min)
+        low = -int(info.max) if dtype.kind == "u" and isinstance(value, int) else int(info.min)
         return math.isfinite(value) and low <= value <= int(info.max)
     if not math.isfinite(value):
         return True

@@ -12,7 +12,7 @@ from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error, element
 from opwright.state import active_modes
-from opwright.storage import Extra, PlainArrayError, PlainStorage
+from opwright.storage import Extra, PlainArrayError, PlainStorage, storage_of
 from opwright.tensor import Tensor, wrap
 from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 
@@ -152,7 +152,7 @@ class _Call:
         """Results for the caller."""
         for identity in self.written:
             tensor, array = self.originals[identity]
-            if tensor.array is not array and (array.size or tensor.array.shape != array.shape):
+            if tensor.array is not storage_of(tensor).array:  # (the wrapped one: empty arrays get other strides)
                 raise PlainArrayError(
                     f"would have to resize a plain array from shape {tuple(array.shape)} to "
                     f"{tuple(tensor.array.shape)}; pass an array of that shape, or a Tensor"

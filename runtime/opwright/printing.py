@@ -102,8 +102,9 @@ def _sizes(shape: tuple[Any, ...]) -> str:
 
 
 def _gradient_notes(tensor: Tensor) -> list[str]:
-    if tensor.edge is not None and tensor.requires_grad:
-        return [f"grad_fn=<{type(tensor.edge).__name__}>"]
+    node = tensor.grad_fn
+    if node is not None:
+        return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
     return ["requires_grad=True"] if tensor.requires_grad else []
 
 

@@ -76,9 +76,13 @@ class ArrayKernel:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left."""
+    """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
+
+    A generated one at an Autograd key is left out of calls that record nothing: no tensor has GRAD or VIEW.
+    """
 
     make: Callable[[Function], Function]
+    is_generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

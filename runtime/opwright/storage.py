@@ -27,11 +27,12 @@ class Storage:
     would move them along).
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "resizable", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "resizable", "rewrites", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
+        self.rewrites = 0  # how often a recorded write gave the tensors over it another history
         self.resizable = resizable
         self._flat: Array | None = None
 
@@ -147,10 +148,12 @@ def new_array(shape: Shape, strides: Shape, dtype: Any, like: Array) -> Array:
 
 
 def odd_bit(array: Array) -> int:
-    """ODD unless a NumPy or CuPy array is the simple case.
+    """ODD unless an array with strides in bytes (NumPy's, CuPy's, one without data) is the simple case.
 
     That is: at least one dimension and one element, exactly row-major strides, a dtype that computes in itself.
     """
+    if type(array) is not np.ndarray:
+        return 0 if _is_exactly_row_major(array) else ODD
     if array.dtype in REDUCED or not array.flags.c_contiguous:
         return ODD
     shape = array.shape
@@ -159,6 +162,17 @@ def odd_bit(array: Array) -> int:
     if 1 in shape and array.strides != tuple([s * array.itemsize for s in contiguous_strides(shape)]):
         return ODD
     return 0
+
+
+def _is_exactly_row_major(array: Array) -> bool:
+    """The same of an array whose flags are not at hand. A size or stride that is symbolic is not asked: that would
+    restrict it."""
+    step = array.itemsize
+    for size, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
+        if type(size) is not int or type(stride) is not int or stride != step or not size:
+            return False
+        step *= size
+    return bool(array.shape) and array.dtype not in REDUCED
 
 
 def set_array(tensor: Tensor, array: Array) -> None:
@@ -199,12 +213,18 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 
 
 class Extra:
-    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient."""
+    """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
-    __slots__ = ("base", "grad", "storage")
+    Of a view only autograd looks into, and which views need not have: `rewrites`, how many of its storage's its history
+    knows, and `creation`, why it must not be written to in a recorded call.
+    """
+
+    __slots__ = ("base", "creation", "grad", "rewrites", "storage")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
+    rewrites: int
+    creation: str
 
     def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
         self.storage = storage

@@ -14,11 +14,12 @@ import numpy as np
 from opwright import layouts
 from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of
+from opwright.differentiable import Differentiable
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import DENSE_CPU, GRAD, META, ODD, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
@@ -32,11 +33,12 @@ else:
     TensorMethods = object  # the generated package attaches them
 
 
-class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
+class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
-    `edge` its place in the autograd graph, `extra` the storage, view base and gradient, once there are any.
+    `edge` its place in the autograd graph (`opwright.autograd.nodes`; None unless `keys` has GRAD), `extra` the
+    storage, view base and gradient, once there are any.
     """
 
     __slots__ = ("__weakref__", "array", "edge", "extra", "keys")
@@ -171,7 +173,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
         """Whether the shapes are equal."""
         return self.shape == other.shape
 
-    # Views, versions and gradients
+    # Views and versions
 
     @property
     def _base(self) -> Tensor | None:
@@ -179,46 +181,9 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, TensorMethods):
 
     @property
     def _version(self) -> int:
+        if not self.keys & (AUTOGRAD | ADINPLACEORVIEW):
+            raise RuntimeError("Inference tensors do not track version counter.")
         return storage_of(self).version
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operator made this tensor."""
-        return self.edge is None or not self.requires_grad
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
-        return self.keys & GRAD != 0
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Turn the recording of gradients on or off, and return the tensor."""
-        if requires_grad:
-            check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
-            self.keys |= GRAD
-        elif self.edge is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        else:
-            self.keys &= ~GRAD
-        return self
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The accumulated gradient, if any."""
-        return None if self.extra is None else self.extra.grad
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if self.extra is None:
-            self.extra = Extra()
-        self.extra.grad = value
 
     def untyped_storage(self) -> Storage:
         """The storage shared with all views."""
@@ -348,12 +313,6 @@ def _existing_dim(dim: int, ndim: int) -> int:
     return layouts.wrap_dim(dim, ndim)
 
 
-def check_differentiable(dtype: DType, message: str) -> None:
-    """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
-    if dtype not in FLOATING and dtype not in COMPLEX:
-        raise RuntimeError(message)
-
-
 def wrap(array: Array) -> Tensor:
     """A new tensor on an array of any registered backend; a NumPy scalar becomes a 0-dim array.
 
@@ -432,7 +391,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
         elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)
     else:
-        keys |= odd_bit(array) if hasattr(array, "flags") else ODD
+        keys |= odd_bit(array) if hasattr(type(array), "flags") else ODD
     out.keys = keys
     return out
 

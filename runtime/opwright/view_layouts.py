@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.layouts import Shape, contiguous_strides, count, is_contiguous
-from opwright.sizes import check
+from opwright.sizes import check, from_front, larger, smaller
 
 UNDECIDED_IS_FALSE = True
 
@@ -47,14 +47,13 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
     """Where a slice of a dimension begins and ends, both held within it."""
-    first, last = 0, size
-    if start is not None:
-        first = start + size if start < 0 else start
-        first = 0 if first < 0 else size if first > size else first
-    if end is not None:
-        last = end + size if end < 0 else end
-        last = first if last < first else size if last > size else last
-    return first, last
+    first = 0 if start is None else _held(start, 0, size)
+    return first, size if end is None else _held(end, first, size)
+
+
+def _held(index: int, low: int, size: int) -> int:
+    held: int = larger(low, smaller(from_front(index, size), size))
+    return held
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -63,8 +62,8 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
         columns -= offset
     else:
         rows += offset
-    length = columns if columns < rows else rows
-    return 0 if length < 0 else length
+    length: int = larger(smaller(columns, rows), 0)
+    return length
 
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:

@@ -51,7 +51,7 @@ def test_registered_schemas_print_back() -> None:
     PyTorch itself changes eight of them when it reads what it printed (`Tensor(b|a)` comes back as `Tensor(a|b)`):
     there, sets are equal whatever their order, and the order written is kept.
     """
-    assert len(registered()) == 4374
+    assert len(registered()) >= 4374  # with what other tests have made PyTorch load
     for schema in registered():
         ours = FunctionSchema.parse(str(schema))
         assert str(ours) == str(schema)

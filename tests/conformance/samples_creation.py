@@ -260,4 +260,6 @@ SAMPLES: dict[str, Samples] = {
     "type_as": lambda: (sample(make((2, 3), given), make((1,), dtype)) for given in DTYPES for dtype in DTYPES),
     "item": elements,
     "_local_scalar_dense": elements,
+    "_assert_async": elements,
+    "_assert_async.msg": lambda: (Sample((*each.args, "it is zero"), each.kwargs) for each in elements()),
 }

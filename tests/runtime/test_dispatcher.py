@@ -304,6 +304,14 @@ def test_a_plain_array_cannot_be_resized(define: Maker) -> None:
         operator(np.zeros(2))
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_an_empty_plain_array_is_written_as_others_are(define: Maker, shape: tuple[int, ...]) -> None:
+    operator = define("f_(Tensor(a!) self) -> Tensor(a!)")
+    register(operator, "CPU", lambda self: self)
+    for array in (np.zeros(shape), np.zeros(shape).T):
+        assert operator(array) is array
+
+
 @pytest.mark.parametrize("size", [0, 2, 5])
 def test_a_plain_array_is_refused_before_it_is_written(define: Maker, size: int) -> None:
     operator = define("fill.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")

@@ -80,7 +80,16 @@ def test_operand_scalars_wrap() -> None:
 
 
 @pytest.mark.parametrize(
-    "value, dtype", [(300, "int8"), (256, "uint8"), (1e300, "float32"), (1j, "float32"), (float("nan"), "int64")]
+    "value, dtype",
+    [
+        (300, "int8"),
+        (256, "uint8"),
+        (1e300, "float32"),
+        (1j, "float32"),
+        (float("nan"), "int64"),
+        (-0.5, "uint8"),
+        (-1 + 0j, "uint8"),
+    ],
 )
 def test_stored_scalars_must_fit(value: complex, dtype: str) -> None:
     with pytest.raises(RuntimeError, match=f"cannot be converted to type {dtype} without overflow"):

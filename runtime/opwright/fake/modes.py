@@ -12,7 +12,7 @@ from opwright import layouts
 from opwright.devices import Device, as_device, backend_of
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
-from opwright.keys import GRAD, META
+from opwright.keys import META
 from opwright.state import Modes, active_modes, set_modes
 from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
@@ -74,7 +74,8 @@ class FakeTensorMode:
             return known[1]
         is_static = self.static_shapes if static_shapes is None else static_shapes
         made = self._convert(tensor, is_static, source or f"t{len(self._fakes)}")
-        made.keys |= tensor.keys & GRAD
+        if tensor.requires_grad:
+            made.requires_grad_()
         self._remember(tensor, made)
         return made
 

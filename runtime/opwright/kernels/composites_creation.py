@@ -13,6 +13,7 @@ from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
+from opwright.promotion import NUMBERS
 from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -68,18 +69,55 @@ def logspace_between(
 
 
 def _ends(name: str, *ends: Any) -> list[Any]:
-    numbers = []
+    from opwright.fake import is_fake
+
+    numbers: list[Any] = []
     for end in ends:
-        if isinstance(end, (bool, int, float, complex)):
+        if isinstance(end, NUMBERS):
             numbers.append(end)
             continue
         if len(end.shape):
             raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {len(end.shape)}D")
-        numbers.append(opwright.ops.aten.item(end))
+        if is_fake(end):  # whose value changes nothing about the result but its dtype
+            numbers.append(0j if as_dtype(end.dtype) in COMPLEX else 0.0)
+        else:
+            numbers.append(opwright.ops.aten.item(end))
     return numbers
 
 
 # Like another
+
+
+def randint_like_below(
+    self: Operand,
+    high: Operand,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+    generator: Any = None,
+) -> Operand:
+    """Integers below the only element of `high`, in the layout of another tensor."""
+    from opwright.fake import is_fake
+
+    made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
+    below: Any = 1 if is_fake(high) else opwright.ops.aten.item(high)  # the bound of a fake tensor is not to be known
+    return opwright.ops.aten.random_(made, 0, int(below), generator=generator)
+
+
+def randint_like_below_of(
+    self: Operand,
+    high: Operand,
+    generator: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    pin_memory: Any,
+    memory_format: Any,
+) -> Operand:
+    """`randint_like_below` of a generator."""
+    return randint_like_below(self, high, dtype, layout, device, pin_memory, memory_format, generator)
 
 
 def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
@@ -220,8 +258,9 @@ def _around(made: Operand, mean: Any, std: Any, generator: Any) -> Operand:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     elif as_dtype(std.dtype) in COMPLEX:
         raise RuntimeError("normal expects standard deviation to be non-complex")
-    elif aten.item(aten.any(aten.lt(std, 0))):
-        raise RuntimeError("normal expects all elements of std >= 0.0")
+    else:
+        negative = aten.any(aten.lt(std, 0))
+        aten._assert_async(aten.logical_not(negative), "normal expects all elements of std >= 0.0")
     aten.normal_(made, 0.0, 1.0, generator=generator)
     return aten.add_(aten.mul_(made, std), mean)
 

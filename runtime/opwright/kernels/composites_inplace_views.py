@@ -57,6 +57,8 @@ def as_strided_(self: Operand, size: Sequence[int], stride: Sequence[int], stora
 def detach_(self: Operand) -> Operand:
     """The tensor itself, out of the graph that made it."""
     if isinstance(self, Tensor):
+        if self._base is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self.edge = None
         self.keys &= ~GRAD
     return self

@@ -69,6 +69,17 @@ def read_element(xp: ModuleType, self: Array) -> Any:
     return value if isinstance(value, (bool, int, float, complex)) else float(value)
 
 
+def assert_element(
+    xp: ModuleType, self: Array, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
+) -> None:
+    """RuntimeError with the message if the only element is zero."""
+    if self.size != 1:
+        number = "more than one value" if self.size else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {number} is ambiguous")
+    if not self.all():
+        raise RuntimeError(assert_msg)
+
+
 def same_elements(xp: ModuleType, self: Array, other: Array) -> bool:
     """`equal`: whether shapes and all elements are equal; NaN is not equal to itself."""
     return self.shape == other.shape and bool(xp.all(xp.equal(self, other)))

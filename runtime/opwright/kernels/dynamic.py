@@ -123,3 +123,7 @@ def unknown_repeats(xp: ModuleType, repeats: Array, output_size: int | None) -> 
     if output_size is None:
         output_size = dynamic_size(repeats.place, "repeat_interleave(): the sum of the repeats")
     return xp.empty_like(repeats, repeats.dtype, shape=(output_size,))
+
+
+def assert_unknown(xp: ModuleType, self: Array, assert_msg: str = "") -> None:
+    """`_assert_async`: without data, nothing is known to be wrong."""

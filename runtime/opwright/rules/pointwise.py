@@ -59,9 +59,7 @@ def pointwise(
         cls = type(operand)
         key.append(cls)
         if cls is np.ndarray:
-            key.append(operand.shape)
-            key.append(operand.strides)
-            key.append(operand.dtype)
+            key += (operand.shape, operand.strides, operand.dtype)
         elif cls is int:
             key.append(operand < 2**63)
         elif operand is not None and cls not in NUMBERS:

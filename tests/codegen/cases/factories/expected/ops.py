@@ -9,11 +9,11 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_int_list
+from opwright.conversion import is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
-from opwright.keys import ARRAYS, BACKEND_SELECT
+from opwright.keys import ARRAYS
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -57,17 +57,17 @@ def full_like_size(
         size = _full_like_size.convert(0, size)
     if type(value) is not int and type(value) is not float:
         value = _full_like_size.convert(1, value)
-    if dtype is not None:
+    if dtype is not None and not is_dtype(dtype):
         dtype = _full_like_size.convert(2, dtype)
-    if layout is not None:
+    if layout is not None and type(layout) is not Layout:
         layout = _full_like_size.convert(3, layout)
-    if device is not None:
+    if device is not None and type(device) is not Device:
         device = _full_like_size.convert(4, device)
     if pin_memory is not None and type(pin_memory) is not bool:
         pin_memory = _full_like_size.convert(5, pin_memory)
     modes = active_modes()
     try:
-        keys = BACKEND_SELECT
+        keys = 0
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _full_like_size.table[keys]
@@ -131,12 +131,14 @@ def defaults(
         quoted = _defaults.convert(5, quoted)
     if type(reduction) is not int:
         reduction = _defaults.convert(6, reduction)
-    dtype = _defaults.convert(7, dtype)
-    memory_format = _defaults.convert(8, memory_format)
+    if not is_dtype(dtype):
+        dtype = _defaults.convert(7, dtype)
+    if type(memory_format) is not MemoryFormat:
+        memory_format = _defaults.convert(8, memory_format)
     mask = _defaults.convert(9, mask)
     if low is not None and type(low) is not int and type(low) is not float:
         low = _defaults.convert(10, low)
-    if generator is not None:
+    if generator is not None and type(generator) is not Generator:
         generator = _defaults.convert(11, generator)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

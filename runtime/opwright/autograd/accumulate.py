@@ -1,0 +1,81 @@
+"""What happens to the gradient of a leaf: hooks, then it is stored, or added to the one there is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from opwright.autograd.gradients import add, aten
+from opwright.autograd.modes import is_grad_enabled
+from opwright.autograd.nodes import AccumulateGrad
+from opwright.keys import GRAD
+from opwright.layouts import Shape, contiguous_strides, is_dense
+from opwright.tensor import Tensor, wrap
+
+__all__ = ["accumulate", "add_to"]
+
+
+def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
+    """Store a gradient, or add it to the one there is: in place, or as a new tensor where the sum is recorded.
+
+    Two threads that do so with one leaf wait for each other.
+    """
+    if grad is None:
+        return
+    variable = leaf.living()
+    if variable is None:
+        if not leaf.post_hooks:
+            return
+        variable = leaf.variable
+    with leaf.lock:
+        add_to(variable, grad, sys.getrefcount(grad) <= 4)
+        if leaf.post_hooks:
+            for hook in list(leaf.post_hooks.values()):
+                hook(variable)
+
+
+def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
+    """Add to `variable.grad`. With `is_ours` nobody else holds `grad`."""
+    known = variable.grad
+    if known is None:
+        variable.grad = _stored(variable, grad, is_ours)
+    elif is_grad_enabled():
+        variable.grad = add(known, grad)
+    else:
+        aten("add_.Tensor")(known, grad)
+
+
+def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
+    """The gradient as the leaf keeps it: by itself, with the leaf's strides where these are dense, else row-major."""
+    array = grad.array
+    if type(array) is not np.ndarray:
+        return _copied(variable, grad)
+    wanted = _strides(variable)
+    if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
+        if not grad.keys & GRAD and grad.extra is None:
+            return grad
+    elif not grad.keys & GRAD and variable.ndim and wanted == contiguous_strides(variable.shape):
+        return wrap(np.array(array, order="C"))
+    return _copied(variable, grad)
+
+
+def _copied(variable: Tensor, grad: Tensor) -> Tensor:
+    wanted = _strides(variable)
+    if wanted == contiguous_strides(variable.shape):
+        from opwright.options import MemoryFormat
+
+        result: Tensor = aten("clone")(grad, memory_format=MemoryFormat.contiguous_format)
+        return result
+    return aten("copy_")(aten("new_empty_strided")(grad, list(variable.shape), list(wanted)), grad)  # type: ignore[no-any-return]
+
+
+def _strides(variable: Tensor) -> Shape:
+    shape, strides = variable.shape, variable.stride()
+    return strides if is_dense(shape, strides) else contiguous_strides(shape)
+
+
+def _lies(grad: Tensor, wanted: Shape) -> bool:
+    """Whether the strides are the wanted ones, but for dimensions of one element."""
+    return all(a == b for size, a, b in zip(grad.shape, grad.stride(), wanted, strict=True) if size != 1)

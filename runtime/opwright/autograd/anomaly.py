@@ -1,0 +1,148 @@
+"""Anomaly mode: an error of a backward pass points at the forward call, and NaN in a gradient is an error.
+
+In the mode, calls carry the ANOMALY bit, and the chain composed for it keeps where each recorded call was made.
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.autograd.nodes import Node, node_of
+from opwright.devices import backend_of
+from opwright.dtypes import REDUCED
+from opwright.keys import ANOMALY, META
+from opwright.state import Modes, active_modes, set_modes
+from opwright.tensor import Tensor
+
+__all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]
+
+_running: Final[ContextVar[Node | None]] = ContextVar("opwright_running_node", default=None)
+_check_nan: Final[ContextVar[bool]] = ContextVar("opwright_check_nan", default=False)
+
+
+def is_on() -> bool:
+    """Whether this thread is in anomaly mode."""
+    modes = active_modes()
+    return modes is not None and modes.include & ANOMALY != 0
+
+
+class set_detect_anomaly:
+    """Turns anomaly mode on or off for this thread at once; at the end of its `with` block, back again.
+
+    With `check_nan=False` NaN in gradients is no error.
+    """
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._outer = active_modes(), _check_nan.get()
+        modes = self._outer[0] or Modes(0, -1)
+        include = modes.include | ANOMALY if mode else modes.include & ~ANOMALY
+        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
+        _check_nan.set(check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        set_modes(self._outer[0])
+        _check_nan.set(self._outer[1])
+
+
+class detect_anomaly:
+    """Anomaly mode in a `with` block. It is slow: for finding a mistake, not for training."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check_nan = check_nan
+        self._inner: list[set_detect_anomaly] = []
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._inner.append(set_detect_anomaly(True, self._check_nan))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._inner.pop().__exit__(kind, error, trace)
+
+
+def note(node: Node) -> None:
+    """Keep where the call being recorded was made."""
+    extra = node.more()
+    if extra.trace is None:
+        extra.trace = traceback.format_stack()[:-1]
+        extra.parent = _running.get()
+
+
+def noting(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A recording kernel that keeps where it was called."""
+
+    def call(*args: Any) -> Any:
+        result = kernel(*args)
+        for each in result if isinstance(result, list | tuple) else (result,):
+            if isinstance(each, Tensor) and each.edge is not None and each is not args[0]:
+                node = node_of(each.edge)
+                if node.sequence >= 0:
+                    note(node)
+        return result
+
+    return call
+
+
+def apply(node: Node, grads: Sequence[Any]) -> Sequence[Any]:
+    """Run a node; what goes wrong is shown with the forward call. Raises RuntimeError for NaN."""
+    outer = _running.get()
+    _running.set(node)
+    try:
+        results = node.apply(*grads)
+        if _check_nan.get():
+            for index, result in enumerate(results):
+                if isinstance(result, Tensor) and _has_nan(result):
+                    raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+        return results
+    except Exception as error:
+        _explain(node, error)
+        raise
+    finally:
+        _running.set(outer)
+
+
+def _explain(node: Node, error: Exception) -> None:
+    text = _forward_call(node)
+    warnings.warn(text, stacklevel=2)
+    error.add_note(text)
+
+
+def _forward_call(node: Node) -> str:
+    trace = None if node.extra is None else node.extra.trace
+    if trace is None:
+        return (
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward pass for more information."
+        )
+    text = f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(trace)}"
+    parent = node.extra.parent if node.extra is not None else None
+    if parent is not None and parent.extra is not None and parent.extra.trace is not None:
+        text += (
+            f"\nIt was itself recorded while {parent.name()} was differentiated, whose forward call was:\n"
+            f"{''.join(parent.extra.trace)}"
+        )
+    return text
+
+
+def _has_nan(grad: Tensor) -> bool:
+    if grad.keys & META:
+        return False
+    values = backend_of(grad.array).to_numpy(grad.array)
+    return bool(np.isnan(values.astype(np.float32) if values.dtype in REDUCED else values).any())

@@ -1,0 +1,158 @@
+"""`backward` and `grad`: what a caller hands to the engine, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from opwright.autograd import engine
+from opwright.autograd.accumulate import add_to
+from opwright.autograd.gradients import aten, ones_like
+from opwright.autograd.nodes import AccumulateGrad, Edge
+from opwright.dtypes import COMPLEX, FLOATING, dtype_name
+from opwright.tensor import Tensor
+
+__all__ = ["backward", "grad"]
+
+Tensors = Tensor | Sequence[Tensor]
+Gradients = Tensor | Sequence[Tensor | None] | None
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of `tensors` with respect to the leaves of their graph to the `grad` of each leaf.
+
+    `grad_tensors` holds the gradient of each of `tensors`; it may be left out, or None, for scalars. The graph is freed
+    unless `retain_graph`, which is as `create_graph` if not given; with `create_graph` the gradients can be
+    differentiated too. With `inputs` only these tensors' `grad` are added to. Raises RuntimeError for a tensor without
+    a graph, a gradient that is missing or does not fit, a graph that was freed, a saved tensor that was written to.
+    """
+    roots = _roots(_as_tuple(tensors), grad_tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        engine.run(roots, keep_graph=keep, create_graph=create_graph)
+        return
+    wanted = _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to backward cannot be empty.")
+    for tensor in wanted:
+        if tensor.requires_grad and not tensor.is_leaf:
+            tensor.retain_grad()
+    targets = _targets(wanted)
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
+    _accumulate(wanted, targets, found, create_graph)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the sum of `outputs` with respect to each of `inputs`; no `grad` changes.
+
+    `grad_outputs`, `retain_graph`, `create_graph` as in `backward`. An input that the outputs do not depend on is an
+    error, unless `allow_unused`, where its gradient is None, or `materialize_grads`, where it is zeros.
+    """
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched=True needs vmap, which there is not yet: loop over the gradients")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    roots = _roots(_as_tuple(outputs), grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = _as_tuple(inputs)
+    targets = _targets(wanted)
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
+    for index, (tensor, value) in enumerate(zip(wanted, found, strict=True)):
+        if value is not None:
+            continue
+        if materialize_grads:
+            found[index] = aten("zeros_like")(tensor.detach()).requires_grad_(create_graph)
+        elif not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+    return tuple(found)
+
+
+def _as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
+    found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+    for tensor in found:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected a Tensor or a sequence of them, but got one of {type(tensor).__name__}")
+    return found
+
+
+def _roots(tensors: tuple[Tensor, ...], grads: Gradients) -> list[tuple[Edge, Tensor]]:
+    given: Sequence[Tensor | None]
+    if grads is None or isinstance(grads, Tensor):
+        given = (None,) * len(tensors) if grads is None else (grads,)
+    else:
+        given = tuple(grads)
+    if len(given) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
+    return [_root(index, *pair) for index, pair in enumerate(zip(tensors, given, strict=True))]
+
+
+def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+    if gradient is None:
+        if not tensor.requires_grad:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        if tensor.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if tensor.dtype not in FLOATING:
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {dtype_name(tensor.dtype)}"
+            )
+        return tensor.edge, ones_like(tensor)
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient.shape != tensor.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {list(gradient.shape)} and output[{index}] has a "
+            f"shape of {list(tensor.shape)}."
+        )
+    if (gradient.dtype in COMPLEX) != (tensor.dtype in COMPLEX):
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {dtype_name(gradient.dtype)} and output[{index}] has a dtype of "
+            f"{dtype_name(tensor.dtype)}."
+        )
+    if not tensor.requires_grad:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    return tensor.edge, gradient
+
+
+def _targets(tensors: tuple[Tensor, ...]) -> list[Edge]:
+    for tensor in tensors:
+        if not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return [tensor.edge for tensor in tensors]
+
+
+def _accumulate(tensors: tuple[Tensor, ...], targets: list[Edge], found: list[Any], create_graph: bool) -> None:
+    """Add what `backward(inputs=...)` found; a tensor that is no leaf got its own in the pass, as it retains it."""
+    from opwright.autograd.modes import enable_grad, no_grad
+
+    done: set[int] = set()
+    with enable_grad() if create_graph else no_grad():
+        for tensor, edge, gradient in zip(tensors, targets, found, strict=True):
+            if gradient is None or id(tensor) in done or type(edge) is not AccumulateGrad:
+                continue
+            done.add(id(tensor))
+            with edge.lock:
+                add_to(tensor, gradient)
+                for hook in list((edge.post_hooks or {}).values()):
+                    hook(tensor)

@@ -1,0 +1,273 @@
+"""The engine: gradients from the roots of a graph to its leaves.
+
+A node runs when all that flows into it has arrived. Nodes are taken in descending order of `sequence`, which is such
+an order (`autograd.nodes`): what waits is kept in a heap, and a chain never touches it. No recursion: a graph may be as
+deep as memory allows. Everything the engine knows of one backward pass is in its `_Pass`, so that threads, and a
+backward within a node's `apply`, run passes of their own.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from opwright.autograd import anomaly
+from opwright.autograd.gradients import add, fit
+from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
+from opwright.autograd.modes import with_recording, without_recording
+from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, node_of, number_of
+from opwright.state import active_modes, set_modes
+
+__all__ = ["run"]
+
+_ndarray: Final = np.ndarray
+Root = tuple[Edge, Any]
+
+
+def run(
+    roots: Sequence[Root], *, keep_graph: bool, create_graph: bool, targets: Sequence[Edge] | None = None
+) -> list[Any]:
+    """One backward pass from `roots`, pairs of an edge and its gradient.
+
+    Without `targets`, leaves accumulate; the result is empty. With them nothing accumulates, only what leads to a
+    target runs, and the result has the gradient of each, or None. `keep_graph` keeps what nodes saved, `create_graph`
+    records what they compute.
+    """
+    current = _Pass(keep_graph, targets)
+    outer = active_modes()
+    set_modes(with_recording(outer) if create_graph else without_recording(outer))
+    try:
+        current.prepare([edge for edge, _ in roots])
+        for index, (edge, grad) in enumerate(roots):
+            current.deliver(edge, fit(grad, edge, None, index))
+        del roots
+        current.run()
+        return current.captured(targets)
+    finally:
+        set_modes(outer)
+
+
+class _Pass:
+    """What is known in one backward pass."""
+
+    __slots__ = ("captures", "heap", "is_careful", "keep_graph", "leaves", "needed", "uses", "waiting")
+
+    def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None) -> None:
+        self.keep_graph = keep_graph
+        self.waiting: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
+        self.heap: list[int] = []
+        self.leaves: dict[AccumulateGrad, Any] = {}
+        self.uses: dict[AccumulateGrad, int] | None = None  # how many gradients are still to arrive, where it matters
+        self.needed: set[Node] | None = None
+        self.captures: dict[tuple[Node, int], Any] | None = None
+        if targets is not None:
+            self.captures = {(node_of(edge), number_of(edge)): None for edge in targets}
+        self.is_careful = anomaly.is_on()
+
+    def prepare(self, roots: Iterable[Edge]) -> None:
+        """Look through the graph beforehand, where that is needed: which nodes lead to targets, or when leaves are
+        complete (their hooks run then, not at the end)."""
+        if self.captures is not None:
+            self.needed = _leading_to({node for node, _ in self.captures}, roots)
+        elif AccumulateGrad.is_watched:
+            self.uses = _count_uses(roots)
+
+    def deliver(self, edge: Edge, grad: Any) -> None:
+        """Add a gradient to what waits for a node. None counts as arrived."""
+        if type(edge) is tuple:
+            node, number = edge
+        elif type(edge) is AccumulateGrad:
+            self.deliver_to_leaf(edge, grad)
+            return
+        else:
+            node, number = edge, 0
+        found = self.waiting.get(node.sequence)
+        if found is None:
+            found = self.waiting[node.sequence] = [node, None]
+            if isinstance(node, MultipleOutputs):
+                found[1] = [None] * len(node.outputs)
+            heapq.heappush(self.heap, -node.sequence)
+        if type(edge) is tuple:
+            found[1][number] = add(found[1][number], grad)
+        else:
+            found[1] = add(found[1], grad)
+
+    def deliver_to_leaf(self, leaf: AccumulateGrad, grad: Any) -> None:
+        """Add a gradient to a leaf's, which runs once it is complete, where that can be told; else at the end."""
+        known = self.leaves.get(leaf)
+        self.leaves[leaf] = grad if known is None else add(known, grad)
+        if self.uses is not None:
+            self.uses[leaf] -= 1
+            if not self.uses[leaf]:
+                self.finish_leaf(leaf)
+
+    def finish_leaf(self, leaf: AccumulateGrad) -> None:
+        """The whole gradient of a leaf is there."""
+        if leaf.extra is None and self.captures is None:
+            leaf.apply(self.leaves.pop(leaf))
+            return
+        grad = self.before(leaf, self.leaves.pop(leaf))
+        if self.captures is None:
+            if leaf.extra is not None and leaf.extra.prehooks:
+                (grad,) = call_prehooks(leaf.extra.prehooks, (grad,))
+            leaf.apply(grad)
+            if leaf.extra is not None and leaf.extra.hooks:
+                call_hooks(leaf.extra.hooks, (), (grad,))
+
+    def before(self, node: Node, grads: Any) -> Any:
+        """What arrived at a node after the hooks of its results; captured, and kept by tensors that asked for it."""
+        extra = node.extra
+        if extra is not None:
+            for number, hooks in extra.tensor_hooks.items():
+                if type(grads) is list:
+                    grads[number] = call_tensor_hooks(hooks, grads[number])
+                else:
+                    grads = call_tensor_hooks(hooks, grads)
+            for number, reference in extra.retained.items():
+                tensor = reference()
+                grad = grads[number] if type(grads) is list else grads
+                if tensor is not None and grad is not None:
+                    tensor.grad = grad.clone() if tensor.grad is None else add(tensor.grad, grad)
+        if self.captures is not None:
+            for number, grad in enumerate(grads if type(grads) is list else (grads,)):
+                if (node, number) in self.captures:
+                    self.captures[node, number] = grad
+        return grads
+
+    def captured(self, targets: Sequence[Edge] | None) -> list[Any]:
+        """The gradients of the targets."""
+        if targets is None or self.captures is None:
+            return []
+        return [self.captures[node_of(edge), number_of(edge)] for edge in targets]
+
+    def run(self) -> None:
+        """Take nodes until none waits."""
+        waiting, heap = self.waiting, self.heap
+        is_plain = self.uses is None and self.captures is None and not self.is_careful
+        while heap:
+            node, grad = waiting.pop(-heapq.heappop(heap))
+            if is_plain and grad is not None and type(grad) is not list:
+                self.run_chain(node, grad)
+            else:
+                self.run_one(node, grad)
+        for leaf in list(self.leaves):
+            self.finish_leaf(leaf)
+
+    def run_chain(self, node: Node, grad: Any) -> None:
+        """Run a node of one output whose gradient is defined, and the next one too as long as nothing else waits."""
+        leaves, heap, keep_graph = self.leaves, self.heap, self.keep_graph
+        while node.extra is None:
+            results = node.apply(grad)
+            if node.saved and not keep_graph:
+                node.release()
+            following: Any = None
+            following_grad: Any = None
+            for edge, result in zip(node.edges, results, strict=False):
+                if edge is None:
+                    continue
+                kind = type(edge)
+                if result is None or kind is tuple:
+                    self.deliver(edge, _fitted(result, edge, node, results))
+                    continue
+                if result is grad:  # which fits the node itself
+                    if edge.dtype is not node.dtype or edge.shape != node.shape:
+                        result = _fitted(result, edge, node, results)
+                else:
+                    array = result.array
+                    if type(array) is not _ndarray or array.dtype is not edge.dtype or array.shape != edge.shape:
+                        result = _fitted(result, edge, node, results)
+                if kind is AccumulateGrad:
+                    leaves[edge] = add(leaves[edge], result) if edge in leaves else result
+                elif following is None:
+                    following, following_grad = edge, result
+                elif edge is following:
+                    following_grad = add(following_grad, result)
+                else:
+                    self.deliver(edge, result)
+            if following is None:
+                return
+            node, grad = following, following_grad
+            if heap:
+                self.deliver(node, grad)
+                return
+        self.run_one(node, grad)
+
+    def run_one(self, node: Node, grads: Any) -> None:
+        """Run a node in the general way."""
+        edges, results = self.run_uncommon(node, grads)
+        if node.saved and not self.keep_graph:
+            node.release()
+        for edge, result in zip(edges, results, strict=False):
+            if edge is not None:
+                self.deliver(edge, _fitted(result, edge, node, results))
+
+    def run_uncommon(self, node: Node, grads: Any) -> tuple[Sequence[Edge], Sequence[Any]]:
+        """Run a node with hooks, with several outputs, with no gradient defined, or in a pass that looks for targets.
+
+        The second of the results is empty where the node need not run.
+        """
+        grads = self.before(node, grads)
+        edges = node.edges
+        if self.needed is not None:
+            edges = [edge if edge is not None and node_of(edge) in self.needed else None for edge in edges]
+            if not any(edge is not None for edge in edges):
+                return (), ()
+        extra = node.extra
+        several = grads if type(grads) is list else (grads,)
+        if extra is not None and extra.prehooks:
+            several = call_prehooks(extra.prehooks, several)
+        results: Sequence[Any]
+        if not node.takes_undefined and all(grad is None for grad in several):
+            results = (None,) * len(edges)
+        else:
+            results = anomaly.apply(node, several) if self.is_careful else node.apply(*several)
+        if extra is not None and extra.hooks:
+            results = call_hooks(extra.hooks, results, several)
+        return edges, results
+
+
+def _fitted(result: Any, edge: Edge, node: Node, results: Sequence[Any]) -> Any:
+    if result is None:
+        return None
+    return fit(result, edge, node, next(index for index, each in enumerate(results) if each is result))
+
+
+def _leading_to(targets: set[Node], roots: Iterable[Edge]) -> set[Node]:
+    """The nodes from which a target can be reached, and the targets."""
+    order = sorted(_reachable(roots), key=_sequence)
+    needed = set(targets)
+    for node in order:  # ascending: a node's edges lead to those before it
+        if any(edge is not None and node_of(edge) in needed for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+def _sequence(node: Node) -> int:
+    return node.sequence
+
+
+def _count_uses(roots: Iterable[Edge]) -> dict[AccumulateGrad, int]:
+    """How many gradients each leaf gets."""
+    uses: dict[AccumulateGrad, int] = {}
+    roots = list(roots)
+    for edges in (roots, *(node.edges for node in _reachable(roots))):
+        for edge in edges:
+            if type(edge) is AccumulateGrad:
+                uses[edge] = uses.get(edge, 0) + 1
+    return uses
+
+
+def _reachable(roots: Iterable[Edge]) -> set[Node]:
+    found = {node_of(edge) for edge in roots}
+    stack = list(found)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None:
+                node = node_of(edge)
+                if node not in found:
+                    found.add(node)
+                    stack.append(node)
+    return found

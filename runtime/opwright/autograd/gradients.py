@@ -1,0 +1,89 @@
+"""Gradients made to fit where they flow: summed over what was broadcast, cast to the dtype, checked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from opwright.autograd.nodes import Edge, Node, node_of, number_of
+from opwright.devices import Device
+from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.layouts import Shape
+from opwright.tensor import Tensor
+
+__all__ = ["add", "aten", "fit", "ones_like", "zeros"]
+
+
+@functools.cache
+def aten(name: str) -> Callable[..., Any]:
+    """The function of one overload, `add.Tensor`, as generated where it is."""
+    from opwright.ops_namespace import ops
+
+    base, _, overload = name.partition(".")
+    operator = getattr(getattr(ops.aten, base), overload or "default")
+    return operator.stub or operator  # type: ignore[no-any-return]
+
+
+def add(first: Any, second: Any) -> Any:
+    """The sum of two gradients, either of which may be None."""
+    if first is None:
+        return second
+    return first if second is None else aten("add.Tensor")(first, second)
+
+
+def zeros(shape: Shape, dtype: DType, device: Device) -> Tensor:
+    """What a gradient that is not defined stands for."""
+    made: Tensor = aten("zeros")(list(shape), dtype=dtype, device=device)
+    return made
+
+
+def ones_like(tensor: Tensor) -> Tensor:
+    """Where a backward of a scalar begins."""
+    made: Tensor = aten("ones_like")(tensor)
+    return made
+
+
+def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
+    """A gradient with the shape and dtype of what it belongs to: summed over broadcast dimensions, and cast.
+
+    `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
+    """
+    if not isinstance(grad, Tensor):
+        raise RuntimeError(f"{_where(node, index)} - expected a Tensor or None, but got {type(grad).__name__}")
+    shape, dtype, device = node_of(edge).output(number_of(edge))
+    if grad.shape != shape:
+        if not _expands(shape, grad.shape):
+            raise RuntimeError(
+                f"{_where(node, index)} - got {list(grad.shape)} but expected shape compatible with {list(shape)}"
+            )
+        grad = aten("sum_to_size")(grad, list(shape))
+    if grad.dtype != dtype:
+        grad = _cast(grad, dtype, node, index)
+    if device is not None and grad.device != device and not (grad.ndim == 0 and grad.is_cpu):
+        raise RuntimeError(f"{_where(node, index)} - expected device {device} but got {grad.device}")
+    return grad
+
+
+def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
+    if grad.dtype not in FLOATING and grad.dtype not in COMPLEX:
+        raise RuntimeError(
+            f"{_where(node, index)} - expected a floating point or complex dtype, but got {dtype_name(grad.dtype)}"
+        )
+    if grad.dtype in COMPLEX and dtype not in COMPLEX:
+        grad = aten("real")(grad)
+    result: Tensor = aten("to.dtype")(grad, dtype)
+    return result
+
+
+def _expands(shape: Shape, wide: Shape) -> bool:
+    """Whether a tensor of `shape` broadcasts to `wide`."""
+    if len(shape) > len(wide):
+        return False
+    return all(a == b or a == 1 for a, b in zip(reversed(shape), reversed(wide), strict=False))
+
+
+def _where(node: Node | None, index: int) -> str:
+    if node is None:
+        return f"invalid gradient of output {index}"
+    return f"Function {node.name()} returned an invalid gradient at index {index}"

@@ -1,0 +1,43 @@
+"""Inference tensors: those made in inference mode, which carry neither Autograd nor ADInplaceOrView keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from opwright.autograd.recording import check_writable
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
+from opwright.tensor import Tensor
+
+__all__ = ["checking", "making"]
+
+Kernel = Callable[..., Any]
+_NEITHER: Final = ~(AUTOGRAD | ADINPLACEORVIEW)
+
+
+def making(kernel: Kernel) -> Kernel:
+    """A kernel in inference mode: new results are inference tensors; views are what their base is."""
+
+    def call(*args: Any) -> Any:
+        result = kernel(*args)
+        for each in result if isinstance(result, list | tuple) else (result,):
+            if isinstance(each, Tensor) and each._base is None and not any(each is value for value in args):
+                each.keys &= _NEITHER
+        return result
+
+    return call
+
+
+def checking(kernel: Kernel, written: Iterable[int]) -> Kernel:
+    """A kernel that writes, for calls whose tensors may be inference tensors alone."""
+    positions = tuple(written)
+
+    def call(*args: Any) -> Any:
+        for position in positions:
+            value = args[position]
+            for each in value if isinstance(value, list) else (value,):
+                if isinstance(each, Tensor):
+                    check_writable(each)
+        return kernel(*args)
+
+    return call

@@ -1,0 +1,218 @@
+"""Whether operators are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
+
+Each masks or unmasks bits of the calls of this thread or task (`opwright.state`): without GRAD and VIEW in its keys a
+call finds a chain that has no generated Autograd wrapper in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, Final, TypeVar, overload
+
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, VIEW
+from opwright.state import Modes, active_modes, set_modes
+
+__all__ = [
+    "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
+]  # fmt: skip
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+_RECORDED: Final = GRAD | VIEW
+_NO_GRAD: Final = Modes(0, ~_RECORDED)
+
+
+def is_grad_enabled() -> bool:
+    """Whether operators of this thread are recorded."""
+    modes = active_modes()
+    return modes is None or modes.mask & GRAD != 0
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    modes = active_modes()
+    return modes is not None and modes.include & INFERENCE != 0
+
+
+def without_recording(modes: Modes | None) -> Modes:
+    """The same modes, but that nothing is recorded."""
+    return _NO_GRAD if modes is None else Modes(modes.include, modes.mask & ~_RECORDED)
+
+
+def with_recording(modes: Modes | None) -> Modes | None:
+    """The same modes, but that operators are recorded."""
+    if modes is None or modes.mask & GRAD:
+        return modes
+    mask = modes.mask | _RECORDED
+    return None if mask == -1 and not modes.include else Modes(modes.include, mask)
+
+
+class _Switch:
+    """A context manager, which may be entered again within itself, and a decorator, of generator functions too."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self) -> None:
+        self._outer: list[Modes | None] = []
+
+    def __enter__(self) -> None:
+        outer = active_modes()
+        self._outer.append(outer)
+        set_modes(self._modes(outer))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        set_modes(self._outer.pop())
+
+    def __call__(self, function: Call) -> Call:
+        if inspect.isgeneratorfunction(function):
+            return _decorate_generator(self, function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    def clone(self) -> _Switch:
+        """Another one of the same kind."""
+        return type(self)()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        raise NotImplementedError
+
+
+def _decorate_generator(switch: _Switch, function: Call) -> Call:
+    """The mode holds while the generator runs, not between its values."""
+
+    @functools.wraps(function)
+    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with switch.clone():
+            generator = function(*args, **kwargs)
+        send: Callable[[], Any] = functools.partial(next, generator)
+        while True:
+            try:
+                with switch.clone():
+                    value = send()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with switch.clone():
+                    generator.close()
+                raise
+            except BaseException as error:
+                send = functools.partial(generator.throw, error)
+            else:
+                send = functools.partial(generator.send, sent)
+
+    return generate  # type: ignore[return-value]
+
+
+class _Plain(_Switch):
+    """A switch without a setting: the class itself decorates too (`@no_grad`)."""
+
+    __slots__ = ()
+
+    @overload
+    def __new__(cls) -> _Plain: ...
+    @overload
+    def __new__(cls, function: Call) -> Call: ...  # type: ignore[misc]
+    def __new__(cls, function: Any = None) -> Any:
+        made = super().__new__(cls)
+        if function is None:
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(function)
+
+
+class no_grad(_Plain):
+    """In the block, or in the decorated function, nothing is recorded: results do not require grad."""
+
+    __slots__ = ()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        return without_recording(outer)
+
+
+class enable_grad(_Plain):
+    """In the block, or in the decorated function, operators are recorded, within `no_grad` too."""
+
+    __slots__ = ()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        return with_recording(outer)
+
+
+class set_grad_enabled(_Switch):
+    """Turns recording on or off at once; at the end of its block, or around the decorated function, back again."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        outer = active_modes()
+        self._outer.append(outer)
+        set_modes(self._modes(outer))
+
+    def __enter__(self) -> None:
+        if len(self._outer) == 1:  # what the constructor did counts as this entry
+            set_modes(self._modes(self._outer[0]))
+            self._outer.append(self._outer[0])
+        else:
+            super().__enter__()
+
+    def __call__(self, function: Call) -> Call:
+        set_modes(self._outer.pop())
+        return super().__call__(function)
+
+    def clone(self) -> _Switch:
+        """A switch with the same setting, not yet on."""
+        return enable_grad() if self.mode else no_grad()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        return with_recording(outer) if self.mode else without_recording(outer)
+
+
+class inference_mode(_Switch):
+    """In the block, or in the decorated function: nothing is recorded, and new tensors are inference tensors, which
+    autograd never sees: they have no version, cannot be written outside of inference mode, nor saved for backward.
+
+    `inference_mode(False)` turns it off. `@inference_mode` and `@inference_mode()` both decorate.
+    """
+
+    __slots__ = ("mode",)
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = mode
+
+    def clone(self) -> _Switch:
+        """A switch with the same setting."""
+        return inference_mode(self.mode)
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        modes = outer or Modes(0, -1)
+        if self.mode:
+            return Modes(modes.include | INFERENCE, modes.mask & ~(_RECORDED | AUTOGRAD))
+        if not modes.include & INFERENCE:
+            return outer
+        return Modes(modes.include & ~INFERENCE, modes.mask | _RECORDED | AUTOGRAD)
+
+
+def is_inference(keys: int) -> bool:
+    """Whether a tensor of these keys is an inference tensor."""
+    return not keys & (AUTOGRAD | ADINPLACEORVIEW)

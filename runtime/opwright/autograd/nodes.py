@@ -1,0 +1,194 @@
+"""The graph of recorded operators: a Node per call, which knows where the gradients it computes flow to.
+
+`tensor.edge` says where a tensor's gradient flows: None where it does not require grad; the Node that recorded it; for
+a result of a Node with several, `(node, number)`; for a leaf its AccumulateGrad. It is None exactly where `tensor.keys`
+lacks GRAD.
+
+Nodes are numbered as they are made, and their edges lead to nodes with lower numbers: descending order of `sequence` is
+an order to go through the graph in. A node keeps neither its results nor, unless saved, its operands.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from opwright.autograd.hooks import RemovableHandle, add_hook
+from opwright.devices import Array, Device
+from opwright.dtypes import DType
+from opwright.keys import GRAD
+from opwright.layouts import Shape
+
+if TYPE_CHECKING:
+    from opwright.tensor import Tensor
+
+__all__ = ["AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "next_sequence", "node_of"]
+
+next_sequence: Final = itertools.count().__next__
+Edge = Any  # a Node with one output, or (node, number)
+Output = tuple[Shape, DType, Device | None]  # no device: it is not looked at
+Gradient = Any  # a Tensor or None
+
+
+class NodeExtra:
+    """What few nodes need: hooks, the tensors that keep their gradient, and where the forward call was made."""
+
+    __slots__ = ("hooks", "parent", "prehooks", "retained", "tensor_hooks", "trace")
+
+    def __init__(self) -> None:
+        self.tensor_hooks: dict[int, OrderedDict[int, Callable[[Any], Any]]] = {}  # by the number of the output
+        self.retained: dict[int, weakref.ref[Tensor]] = {}
+        self.prehooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+        self.trace: list[str] | None = None
+        self.parent: Node | None = None  # which was being differentiated when this one was made
+
+
+class Node:
+    """One recorded call. Subclasses add slots for what they save, and say in `saved` which of them a backward frees.
+
+    `edges` has an entry for each operand that may get a gradient. A node with one output has its `shape` and `dtype`
+    here; one with several derives from MultipleOutputs. Generated code makes nodes without a constructor and sets every
+    slot; `extra` is None.
+    """
+
+    __slots__ = ("dtype", "edges", "extra", "sequence", "shape")
+    edges: Sequence[Edge]
+    sequence: int
+    shape: Shape
+    dtype: DType | None
+    extra: NodeExtra | None
+    saved: ClassVar[tuple[str, ...]] = ()
+    takes_undefined: ClassVar[bool] = False  # whether `apply` wants to be called where no gradient is defined
+
+    def apply(self, grad: Gradient) -> Sequence[Gradient]:
+        """The gradients of the operands, one for each edge, from that of the result. None stands for zero."""
+        raise NotImplementedError(f"{type(self).__name__} has no apply")
+
+    def name(self) -> str:
+        """The name of what was recorded, `AddBackward0`."""
+        return type(self).__name__
+
+    def output(self, number: int) -> Output:
+        """Shape, dtype and device of a result, the `number`th."""
+        assert self.dtype is not None
+        return self.shape, self.dtype, None
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where the gradients flow: a node and the number of its output for each operand."""
+        return tuple(edge if type(edge) is tuple else (edge, 0) for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary that a user may keep things in; this one is not kept."""
+        return {}
+
+    def release(self) -> None:
+        """Free what was saved."""
+        for name in self.saved:
+            setattr(self, name, None)
+
+    def more(self) -> NodeExtra:
+        """The uncommon part, made when first asked for."""
+        extra = self.extra
+        if extra is None:
+            extra = self.extra = NodeExtra()
+        return extra
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node; it may return other gradients of the operands."""
+        return add_hook(self.more().hooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node; it may return other gradients of the results."""
+        return add_hook(self.more().prehooks, hook)
+
+    def __call__(self, *grads: Gradient) -> Any:
+        results = tuple(self.apply(*grads))
+        return results[0] if len(results) == 1 else results
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class MultipleOutputs(Node):
+    """A node of several results: edges to it are `(node, number)`, and `apply` takes a gradient for each result."""
+
+    __slots__ = ("outputs",)
+    outputs: Sequence[Output | None]  # None for what is no tensor, or cannot have a gradient
+
+    def apply(self, *grads: Gradient) -> Sequence[Gradient]:
+        """The gradients of the operands from those of the results."""
+        raise NotImplementedError(f"{type(self).__name__} has no apply")
+
+    def output(self, number: int) -> Output:
+        """Shape, dtype and device of a result."""
+        found = self.outputs[number]
+        assert found is not None
+        return found
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf ends. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
+
+    __slots__ = ("_array", "_variable", "lock", "post_hooks")
+    is_watched: ClassVar[bool] = False  # whether any leaf ever had a hook: who asks when leaves are complete?
+
+    def __init__(self, variable: Tensor) -> None:
+        self._variable = weakref.ref(variable)
+        self._array: Array = variable.array
+        self.shape = variable.shape
+        self.dtype = variable.dtype
+        self.edges = ()
+        self.sequence = -1
+        self.extra = None
+        self.lock = threading.RLock()
+        self.post_hooks: OrderedDict[int, Callable[[Any], Any]] | None = None
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::AccumulateGrad"
+
+    def output(self, number: int) -> Output:
+        """Shape, dtype and device of the leaf."""
+        assert self.dtype is not None
+        return self.shape, self.dtype, self.variable.device
+
+    @property
+    def variable(self) -> Tensor:
+        """The leaf; another tensor over its memory where it is gone."""
+        found = self._variable()
+        if found is None:
+            from opwright.tensor import wrap
+
+            found = wrap(self._array)
+            found.keys |= GRAD
+            found.edge = self
+            self._variable = weakref.ref(found)
+        return found
+
+    def living(self) -> Tensor | None:
+        """The leaf, unless nobody holds it any more."""
+        return self._variable()
+
+    def apply(self, grad: Gradient) -> Sequence[Gradient]:
+        """Add a gradient to the leaf's."""
+        from opwright.autograd.accumulate import accumulate
+
+        accumulate(self, grad)
+        return ()
+
+
+def node_of(edge: Edge) -> Node:
+    """The node an edge leads to."""
+    return cast(Node, edge[0] if type(edge) is tuple else edge)
+
+
+def number_of(edge: Edge) -> int:
+    """Which of the node's results an edge stands for."""
+    return cast(int, edge[1]) if type(edge) is tuple else 0

@@ -1,0 +1,247 @@
+"""What recording a call takes: history for results, checks and another history for what is written in place.
+
+Generated Autograd and ADInplaceOrView wrappers call these; so may wrappers written by hand.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from opwright.autograd.hooks import RemovableHandle, add_hook
+from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
+from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
+from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
+from opwright.dtypes import COMPLEX, FLOATING
+from opwright.keys import GRAD, VIEW
+from opwright.signature import Signature
+from opwright.storage import storage_of
+from opwright.tensor import Tensor
+
+__all__ = [
+    "check_inplace", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history", "record",
+    "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook", "retain_grad",
+    "retains_grad",
+]  # fmt: skip
+
+
+Kernel = Callable[..., Any]
+
+
+def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
+    """A recording kernel for calls with views: these are brought up to date first, and if then no tensor requires grad
+    it is `below` that is called."""
+    if [argument.is_list for argument in signature.tensors] == [False] and signature.tensors[0].position == 0:
+
+        def call_one(self: Tensor, *args: Any) -> Any:
+            refresh(self)
+            return (below if self.edge is None else kernel)(self, *args)
+
+        return call_one
+
+    def call(*args: Any) -> Any:
+        is_recorded = False
+        for position, is_list, *_ in signature.tensors:
+            value = args[position]
+            for tensor in value or () if is_list else (value,):
+                if tensor is not None:
+                    if tensor.keys & VIEW:
+                        refresh(tensor)
+                    is_recorded = is_recorded or tensor.edge is not None
+        return (kernel if is_recorded else below)(*args)
+
+    return call
+
+
+def edges_of(tensors: Iterable[Tensor | None]) -> tuple[Edge, ...]:
+    """Where the gradients of operands flow."""
+    return tuple([None if tensor is None else tensor.edge for tensor in tensors])
+
+
+def record(result: Tensor, node: Node) -> Tensor:
+    """Make a new tensor the only result of a node, whose edges are set; a view notes what history it knows."""
+    node.sequence = next_sequence()
+    node.extra = None
+    node.shape = result.shape
+    node.dtype = result.dtype
+    result.edge = node
+    result.keys |= GRAD
+    if result.keys & VIEW:
+        _note_rewrites(result)
+    return result
+
+
+def record_several(results: Sequence[Tensor | None], node: MultipleOutputs) -> None:
+    """Make tensors the results of a node, whose edges are set. Those that cannot have a gradient get none."""
+    node.sequence = next_sequence()
+    node.extra = None
+    node.outputs = [None if result is None else (result.shape, result.dtype, result.device) for result in results]
+    for number, result in enumerate(results):
+        if result is not None and (result.dtype in FLOATING or result.dtype in COMPLEX):
+            result.edge = node, number
+            result.keys |= GRAD
+            if result.keys & VIEW:
+                _note_rewrites(result)
+
+
+def _note_rewrites(view: Tensor) -> None:
+    extra = view.extra
+    if extra is not None and extra.storage is not None:
+        extra.rewrites = extra.storage.rewrites
+
+
+def mark_view(view: Tensor, creation: str = "") -> Tensor:
+    """Note why a recorded call must not write to a view, one of VIEW_ERRORS; found from the modes if not given."""
+    if not creation:
+        if is_inference_mode_enabled():
+            creation = "inference_mode"
+        elif not is_grad_enabled():
+            creation = "no_grad"
+    if creation and view.extra is not None:
+        view.extra.creation = creation
+    _note_rewrites(view)
+    return view
+
+
+def check_writable(tensor: Tensor) -> None:
+    """Raise RuntimeError for a tensor that no call may write to, recorded or not: an inference tensor outside of
+    inference mode; where calls are recorded, a view made where they were not, of a base that requires grad.
+    """
+    if tensor.keys & VIEW:
+        extra = tensor.extra
+        creation = getattr(extra, "creation", "")
+        base = None if extra is None else extra.base
+        if creation and base is not None and base.edge is not None and is_grad_enabled():
+            raise RuntimeError(_view_error(tensor, creation, "is being modified inplace"))
+    if is_inference(tensor.keys) and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+
+
+def increment_version(tensor: Tensor) -> None:
+    """Count a write to a tensor. Inference tensors have no count."""
+    if not is_inference(tensor.keys):
+        storage_of(tensor).version += 1
+
+
+def check_inplace(tensor: Tensor) -> None:
+    """Raise RuntimeError unless a recorded call may write to the tensor: to be asked before it writes."""
+    extra = tensor.extra
+    base = None if extra is None else extra.base
+    if base is not None and extra is not None:
+        creation = getattr(extra, "creation", "")
+        if creation:
+            raise RuntimeError(_view_error(tensor, creation, "is being modified inplace"))
+        if tensor.requires_grad and base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if tensor.requires_grad and tensor.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def _view_error(view: Tensor, creation: str, what: str) -> str:
+    if creation in ("custom_function", "several"):
+        made = "" if view.edge is None else f"Output {number_of(view.edge)} of {node_of(view.edge).name()} "
+        return f"{made}is a view and {what}. {VIEW_ERRORS[creation]}"
+    return f"{VIEW_ERRORS[creation]} and {what} in normal mode with grad mode enabled. Given that this use case is " + (
+        "ambiguous and error-prone, it is forbidden. Move both the view and the inplace either inside the block, or "
+        "outside of it."
+    )
+
+
+def rebase_history(tensor: Tensor, node: Node) -> Tensor:
+    """Make a tensor that was written in place the result of a node, whose first edge is the tensor's own before.
+
+    Of a view it is the base that gets another history; this view and the others follow when they are next used.
+    """
+    node.sequence = next_sequence()
+    node.extra = None
+    node.shape = tensor.shape
+    node.dtype = tensor.dtype
+    extra = tensor.extra
+    if extra is not None and extra.base is not None:
+        base = extra.base
+        if base.keys & VIEW:
+            refresh(base)
+        write = WriteToView.of(tensor, base, node)
+        base.edge = write
+        base.keys |= GRAD
+        storage_of(base).rewrites += 1
+        refresh(tensor)
+        return tensor
+    old = tensor.edge
+    tensor.edge = node
+    tensor.keys |= GRAD
+    _move_retained(tensor, old)
+    if extra is not None and extra.storage is not None:
+        extra.storage.rewrites += 1
+    return tensor
+
+
+def refresh(view: Tensor) -> None:
+    """Give a view the history that recorded writes to its memory left it. Raises RuntimeError for a view made in a
+    block in which nothing was recorded."""
+    extra = view.extra
+    if extra is None or extra.base is None or extra.storage is None:
+        return
+    rewrites = extra.storage.rewrites
+    if rewrites == getattr(extra, "rewrites", 0):
+        return
+    base = extra.base
+    if base.edge is None or type(view.edge) is AccumulateGrad:
+        return
+    creation = getattr(extra, "creation", "")
+    if creation:
+        raise RuntimeError(
+            _view_error(view, creation, "its base or another view of its base has been modified inplace")
+        )
+    if view.dtype not in FLOATING and view.dtype not in COMPLEX:
+        return
+    extra.rewrites = rewrites
+    old = view.edge
+    record(view, ViewOfBase.of(view, base))
+    _move_retained(view, old)
+
+
+def _move_retained(tensor: Tensor, old: Edge) -> None:
+    """`retain_grad` follows a tensor to its new node; hooks stay with the old one."""
+    if old is None or (extra := node_of(old).extra) is None:
+        return
+    kept = extra.retained.get(number_of(old))
+    if kept is not None and kept() is tensor:
+        del extra.retained[number_of(old)]
+        retain_grad(tensor)
+
+
+def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Add a hook to the gradient of a tensor that requires grad."""
+    edge = tensor.edge
+    node = node_of(edge)
+    if type(node) is AccumulateGrad:
+        AccumulateGrad.is_watched = True
+    return add_hook(node.more().tensor_hooks.setdefault(number_of(edge), OrderedDict()), hook)
+
+
+def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
+    """Add a hook to be called when a leaf's gradient was added to."""
+    leaf = tensor.edge
+    if leaf.post_hooks is None:
+        leaf.post_hooks = OrderedDict()
+    AccumulateGrad.is_watched = True
+    return add_hook(leaf.post_hooks, hook)
+
+
+def retain_grad(tensor: Tensor) -> None:
+    """Have the gradient of a tensor that is no leaf kept too."""
+    edge = tensor.edge
+    if type(edge) is not AccumulateGrad:
+        node_of(edge).more().retained[number_of(edge)] = weakref.ref(tensor)
+
+
+def retains_grad(tensor: Tensor) -> bool:
+    """Whether `retain_grad` was called on a tensor that is no leaf."""
+    extra = node_of(tensor.edge).extra
+    return extra is not None and number_of(tensor.edge) in extra.retained

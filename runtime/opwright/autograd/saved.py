@@ -1,0 +1,186 @@
+"""Saved tensors: what a node needs of the forward pass, and the check that nobody wrote to it since."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Final
+
+from opwright.autograd.modes import is_inference, no_grad
+from opwright.autograd.nodes import Edge, Node, node_of, number_of
+from opwright.devices import Array
+from opwright.dtypes import dtype_name
+from opwright.keys import AUTOGRAD, GRAD
+from opwright.storage import Extra, Storage, storage_of
+from opwright.tensor import Tensor
+
+__all__ = ["Saved", "save", "save_result", "saved_tensors_hooks", "unpack"]
+
+Saved = Any  # what `save` and `save_result` return: opaque to those who call them
+
+_Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+_hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
+_lock: Final = threading.Lock()
+_blocks = 0  # how many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read
+
+
+class _SavedResult:
+    """A node's own result: kept without the edge back to the node, which would make a cycle."""
+
+    __slots__ = ("array", "keys", "number", "storage", "version")
+
+    def __init__(self, result: Tensor, number: int) -> None:
+        self.array: Array = result.array
+        self.keys = result.keys
+        self.storage: Storage = storage_of(result)
+        self.version = self.storage.version
+        self.number = number
+
+    def tensor(self, edge: Edge) -> Tensor:
+        """The result again, with its place in the graph."""
+        made = Tensor()
+        made.array = self.array
+        made.keys = self.keys | GRAD if edge is not None else self.keys & ~GRAD
+        made.edge = edge
+        made.extra = Extra(self.storage)
+        return made
+
+
+class _Packed:
+    """What the hooks of a user made of a tensor."""
+
+    __slots__ = ("edge", "storage", "unpack", "value", "version")
+
+    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge) -> None:
+        pack, self.unpack = hooks
+        self.storage = storage_of(tensor)
+        self.version = self.storage.version
+        self.edge = edge
+        with no_grad():
+            self.value = pack(tensor)
+            if self.storage.version != self.version:
+                raise RuntimeError(
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                    "can not be modified by in-place operations as this can lead to unexpected side-effects."
+                )
+
+
+def save(tensor: Tensor) -> Saved:
+    """A tensor as a node keeps it. Raises RuntimeError for an inference tensor."""
+    if _blocks or not tensor.keys & AUTOGRAD:
+        return _save_uncommon(tensor)
+    extra = tensor.extra
+    return tensor, 0 if extra is None or (storage := extra.storage) is None else storage.version
+
+
+def save_result(result: Tensor, number: int = 0) -> Saved:
+    """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
+    if _blocks and (hooks := _hooks.get()):
+        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
+    return _SavedResult(result, number)
+
+
+def _save_uncommon(tensor: Tensor) -> Saved:
+    if is_inference(tensor.keys):
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+            "it in autograd, or use `no_grad()` instead of `inference_mode()`."
+        )
+    hooks = _hooks.get()
+    if hooks:
+        return _Packed(tensor, hooks[-1], tensor.edge)
+    return tensor, storage_of(tensor).version
+
+
+def unpack(saved: Saved, node: Node) -> Tensor:
+    """The tensor a node saved. Raises RuntimeError where it was freed, or written to since."""
+    if type(saved) is tuple:
+        tensor: Tensor = saved[0]
+        extra = tensor.extra
+        if extra is None or (storage := extra.storage) is None or storage.version == saved[1]:
+            return tensor
+    return _unpack_uncommon(saved, node)
+
+
+def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
+    if saved is None:
+        raise RuntimeError(
+            f"Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            f"already been freed), at {node.name()}. Saved intermediate values of the graph are freed when you call "
+            ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+            "second time or if you need to access saved tensors after calling backward."
+        )
+    if type(saved) is tuple:
+        tensor, version = saved
+        raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
+    if isinstance(saved, _SavedResult):
+        edge = _own_edge(node, saved.number)
+        made = saved.tensor(edge)
+        if saved.storage.version != saved.version:
+            raise _modified(made, edge, saved.version, saved.storage.version)
+        return made
+    return _unpack_hooked(saved, node)
+
+
+def _own_edge(node: Node, number: int) -> Edge:
+    from opwright.autograd.nodes import MultipleOutputs
+
+    return (node, number) if isinstance(node, MultipleOutputs) else node
+
+
+def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
+    if saved.storage.version != saved.version:
+        raise _modified(None, saved.edge, saved.version, saved.storage.version)
+    with no_grad():
+        found = saved.unpack(saved.value)
+    if not isinstance(found, Tensor):
+        raise TypeError(
+            f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+        )
+    if saved.edge is None or found.edge is saved.edge:
+        return found
+    made = found.detach()
+    made.keys |= GRAD
+    made.edge = saved.edge
+    return made
+
+
+def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> RuntimeError:
+    what = "a saved tensor"
+    if tensor is not None:
+        what = f"a Tensor of {dtype_name(tensor.dtype)}, shape {list(tensor.shape)}"
+    producer = "" if edge is None else f", which is output {number_of(edge)} of {node_of(edge).name()}"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"{what}{producer}, is at version {current}; expected version {version} instead. Hint: "
+        "autograd.set_detect_anomaly(True) shows the operator that saved it."
+    )
+
+
+class saved_tensors_hooks:
+    """In the block, `pack(tensor)` says what a node keeps in place of a saved tensor, and `unpack` gives it back."""
+
+    __slots__ = ("_hooks", "_outer")
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self._hooks = (pack_hook, unpack_hook)
+        self._outer: list[tuple[_Hooks, ...]] = []
+
+    def __enter__(self) -> None:
+        global _blocks
+        outer = _hooks.get()
+        self._outer.append(outer)
+        _hooks.set((*outer, self._hooks))
+        with _lock:
+            _blocks += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _blocks
+        _hooks.set(self._outer.pop())
+        with _lock:
+            _blocks -= 1

@@ -1,0 +1,159 @@
+"""Views in the graph: the history of a view read off its base's, and that of a base when a view is written to.
+
+Both look at memory as `as_strided` does: where in the base's buffer the view's elements lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from opwright.autograd.gradients import aten
+from opwright.autograd.nodes import Edge, Node
+from opwright.errors import AutogradError
+from opwright.layouts import Shape, count, may_overlap_itself, span
+from opwright.tensor import Tensor
+
+__all__ = ["VIEW_ERRORS", "Placed", "ViewOfBase", "WriteToView"]
+
+# Why a recorded call must not write to a view, by how it was made.
+VIEW_ERRORS: Final = {
+    "no_grad": "A view was created in no_grad mode",
+    "inference_mode": "A view was created in inference mode",
+    "several": (
+        "This view is an output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    ),
+    "custom_function": (
+        "This view was created inside a custom Function (or because an input was returned as-is): to record the write, "
+        "the history of its base would have to replace the Function's own backward, which would give wrong gradients. "
+        "Clone the output of the Function first."
+    ),
+}
+
+
+class Placed(NamedTuple):
+    """Where in a buffer a tensor's elements lie."""
+
+    shape: Shape
+    strides: Shape
+    offset: int
+
+    def last(self) -> int:
+        """The position of the last element."""
+        return self.offset + span(self.shape, self.strides)[1]
+
+    def within(self, flat: Tensor) -> Tensor:
+        """These elements of a 1-d buffer, as a view."""
+        found: Tensor = aten("as_strided")(flat, list(self.shape), list(self.strides), self.offset)
+        return found
+
+    def put(self, flat: Tensor, values: Tensor) -> Tensor:
+        """The buffer with other values in these places; the values of one place are added up."""
+        if not may_overlap_itself(self.shape, self.strides):
+            result: Tensor = aten("as_strided_scatter")(flat, values, list(self.shape), list(self.strides), self.offset)
+            return result
+        places = aten("arange")(flat.numel(), device=flat.device)
+        index = aten("reshape")(self.within(places), [-1])
+        cleared = aten("index_fill.int_Scalar")(flat, 0, index, 0)
+        added: Tensor = aten("index_add")(cleared, 0, index, aten("reshape")(values, [-1]))
+        return added
+
+
+class _Window(NamedTuple):
+    """A base and a view in one buffer."""
+
+    base: Placed
+    view: Placed
+    length: int
+
+    @classmethod
+    def of(cls, view: Tensor, base: Tensor) -> _Window:
+        if view.dtype != base.dtype:
+            raise AutogradError(
+                f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "
+                "gradient: write to the base, or to a copy"
+            )
+        start, own = base.storage_offset(), view.storage_offset()
+        low = min(start, own)
+        first = Placed(base.shape, base.stride(), start - low)
+        second = Placed(view.shape, view.stride(), own - low)
+        return cls(first, second, 1 + max(first.last() if count(base.shape) else 0, second.last()))
+
+    def buffer(self, like: Tensor) -> Tensor:
+        """Zeros."""
+        made: Tensor = aten("new_zeros")(like, [self.length])
+        return made
+
+
+class ViewOfBase(Node):
+    """A view's gradient, put where its elements lie in the base."""
+
+    __slots__ = ("window",)
+    window: _Window
+
+    @classmethod
+    def of(cls, view: Tensor, base: Tensor) -> ViewOfBase:
+        """The node of a view of this base."""
+        made = cls()
+        made.edges = (base.edge,)
+        made.window = _Window.of(view, base)
+        return made
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "AsStridedBackward0"
+
+    def apply(self, grad: Any) -> Sequence[Any]:
+        """The gradient of the base."""
+        window = self.window
+        return (window.base.within(window.view.put(window.buffer(grad), grad)),)
+
+
+class WriteToView(Node):
+    """A write to a view as a write to its base: what `fn` makes of the view's part, and the rest as it was.
+
+    `fn` recorded the write; its first edge was the view's.
+    """
+
+    __slots__ = ("fn", "window")
+    fn: Node | None
+    window: _Window
+    saved = ("fn",)
+
+    @classmethod
+    def of(cls, view: Tensor, base: Tensor, fn: Node) -> WriteToView:
+        """The node of a base after a write to this view."""
+        from opwright.autograd.nodes import next_sequence
+
+        made = cls()
+        first: Edge = base.edge
+        made.edges = (first, *fn.edges[1:])
+        made.fn = fn
+        made.window = _Window.of(view, base)
+        made.sequence = next_sequence()
+        made.extra = None
+        made.shape = base.shape
+        made.dtype = base.dtype
+        return made
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "torch::autograd::CopySlices"
+
+    def release(self) -> None:
+        """Free what the write saved."""
+        if self.fn is not None:
+            self.fn.release()
+
+    def apply(self, grad: Any) -> Sequence[Any]:
+        """The gradients of the base before the write, and of the write's other operands."""
+        assert self.fn is not None
+        base, view, _ = self.window
+        flat = base.put(self.window.buffer(grad), grad)
+        written, *others = self.fn.apply(aten("clone")(view.within(flat)))
+        if self.edges[0] is None:
+            return (None, *others)
+        if written is None:
+            written = aten("zeros")(list(view.shape), dtype=grad.dtype, device=grad.device)
+        return (base.within(view.put(flat, written)), *others)

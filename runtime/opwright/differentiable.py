@@ -1,0 +1,198 @@
+"""What a Tensor says of gradients: whether it requires one, its place in the graph, hooks, `backward`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, VIEW
+from opwright.storage import Extra
+
+if TYPE_CHECKING:
+    from opwright.autograd.hooks import RemovableHandle
+    from opwright.autograd.nodes import Node
+    from opwright.tensor import Tensor
+
+
+class Differentiable:
+    """The part of Tensor that is about gradients; Tensor is the only class that derives from it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        keys: int
+        edge: Any
+        extra: Extra | None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operator made this tensor."""
+        if not self.requires_grad:
+            return True
+        from opwright.autograd.nodes import AccumulateGrad
+
+        return type(self.edge) is AccumulateGrad
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
+        if self.keys & (GRAD | VIEW) == VIEW:
+            self._refresh()
+        return self.keys & GRAD != 0
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
+        """Turn the recording of gradients on or off, and return the tensor."""
+        if not requires_grad:
+            if not self.is_leaf:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            self.keys &= ~GRAD
+            self.edge = None
+        elif self.edge is None:
+            check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
+            from opwright.autograd import modes, nodes
+
+            if self.is_inference() and not modes.is_inference_mode_enabled():
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
+            self.keys |= GRAD
+            self.edge = nodes.AccumulateGrad(self)
+        return self  # type: ignore[no-any-return]
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode: autograd never sees it."""
+        return not self.keys & (AUTOGRAD | ADINPLACEORVIEW)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the graph that made this tensor; None for a leaf."""
+        self._refresh()
+        edge = self.edge
+        if edge is None:
+            return None
+        from opwright.autograd.nodes import AccumulateGrad, node_of
+
+        return None if type(edge) is AccumulateGrad else node_of(edge)
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of `grad_fn` this is."""
+        self._refresh()
+        return self.edge[1] if type(self.edge) is tuple else 0
+
+    def _refresh(self) -> None:
+        """Bring the history of a view up to date."""
+        if self.keys & VIEW:
+            from opwright.autograd.recording import refresh
+
+            refresh(self)  # type: ignore[arg-type]
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient, if any. Setting it raises RuntimeError where shape, dtype or device differ."""
+        return None if self.extra is None else self.extra.grad
+
+    @grad.setter
+    def grad(self: Any, value: Tensor | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        if self.extra is None:
+            self.extra = Extra()
+        self.extra.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    def _check_grad(self: Any, value: Any) -> None:
+        if not isinstance(value, Differentiable):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
+        given: Any = value
+        if given is self:
+            raise RuntimeError("can't assign a Tensor as its own grad")
+        if given.shape != self.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(given.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if given.dtype != self.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{dtype_name(given.dtype)}' to a tensor with dtype "
+                f"'{dtype_name(self.dtype)}'. Please ensure that the gradient and the tensor have the same dtype"
+            )
+        if given.device != self.device:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device '{given.device}' to a tensor with device "
+                f"'{self.device}'. Please ensure that the gradient and the tensor are on the same device"
+            )
+
+    def backward(
+        self: Any,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Add the gradient of this tensor with respect to each leaf to the leaf's `grad`.
+
+        `gradient` may be left out for a scalar. More in `opwright.autograd.backward`.
+        """
+        from opwright.autograd.differentiate import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def retain_grad(self: Any) -> None:
+        """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        from opwright.autograd.recording import retain_grad
+
+        retain_grad(self)
+
+    @property
+    def retains_grad(self: Any) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
+        if self.is_leaf:
+            return False
+        from opwright.autograd.recording import retains_grad
+
+        return retains_grad(self)
+
+    def register_hook(self: Any, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call `hook(grad)` whenever the gradient of this tensor is computed; it may return another gradient.
+
+        Raises RuntimeError for a tensor that does not require grad.
+        """
+        self._check_hookable()
+        from opwright.autograd.recording import register_hook
+
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call `hook(tensor)` after its `grad` was added to. Raises RuntimeError for what is no leaf."""
+        self._check_hookable()
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        from opwright.autograd.recording import register_post_accumulate_hook
+
+        return register_post_accumulate_hook(self, hook)
+
+    def _check_hookable(self) -> None:
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+
+
+def check_differentiable(dtype: DType, message: str) -> None:
+    """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        raise RuntimeError(message)

@@ -1,0 +1,163 @@
+"""Of products of matrices, systems of equations and decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, as_dtype
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def trace_backward(grad: Tensor, shape: Sequence[int]) -> Tensor:
+    """The gradient on the diagonal."""
+    return grad * aten.eye(shape[0], shape[1], dtype=grad.dtype, device=grad.device)
+
+
+def _adjoint_inverse_times(matrix: Tensor, value: Tensor) -> Tensor:
+    """matrix^-H @ value; infinities where the matrix has no inverse."""
+    return aten._linalg_solve_ex(matrix.mH, value)[0]
+
+
+def _identity_like(matrix: Tensor) -> Tensor:
+    return aten.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device).expand(matrix.shape)
+
+
+def det_backward(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
+    """grad * conj(det) * A^-H."""
+    scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
+    return _adjoint_inverse_times(A, scale * _identity_like(A))
+
+
+def trace_of_solution(A: Tensor, value: Tensor) -> Tensor:
+    """trace(A^-1 @ value)."""
+    return aten.diagonal(aten._linalg_solve_ex(A, value)[0], 0, -2, -1).sum(-1)
+
+
+def slogdet_backward(grad_sign: Tensor | None, grad_logabsdet: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:
+    """The logarithm's gradient, and that of the angle of a complex sign, times A^-H."""
+    scale = grad_logabsdet
+    if grad_sign is not None and as_dtype(A.dtype) in COMPLEX:
+        turn = -aten.imag(aten.conj(grad_sign) * sign)
+        scale = aten.complex(aten.zeros_like(turn) if scale is None else scale, turn)
+    if scale is None:
+        return None
+    return _adjoint_inverse_times(A, scale.unsqueeze(-1).unsqueeze(-1) * _identity_like(A))
+
+
+def _half_triangle(matrix: Tensor) -> Tensor:
+    """The lower triangle, with half of the diagonal."""
+    return aten.tril(matrix) - 0.5 * aten.diag_embed(aten.diagonal(matrix, 0, -2, -1))
+
+
+def cholesky_backward(grad: Tensor, L: Tensor, upper: bool) -> Tensor:
+    """L^-H @ phi(L^H @ grad) @ L^-1, where phi makes the lower triangle Hermitian."""
+    if upper:
+        grad, L = grad.mH, L.mH
+    inner = L.mH @ grad
+    inner = (aten.tril(inner) + aten.tril(inner, -1).mH) * 0.5
+    inner = aten.linalg_solve_triangular(L.mH, inner, upper=True, left=True)
+    return aten.linalg_solve_triangular(L, inner, upper=False, left=False)
+
+
+def cholesky_forward(tangent: Tensor, L: Tensor, upper: bool) -> Tensor:
+    """L @ phi(L^-1 @ tangent @ L^-H)."""
+    if upper:
+        L = L.mH
+    inner = aten.linalg_solve_triangular(L, tangent, upper=False, left=True)
+    inner = aten.linalg_solve_triangular(L.mH, inner, upper=True, left=False)
+    found = L @ _half_triangle(inner)
+    return found.mH if upper else found
+
+
+def _is_vector(A: Tensor, X: Tensor) -> bool:
+    """Whether the right side of a system is one vector (for each matrix), as torch.linalg.solve decides."""
+    return X.ndim == 1 or (A.ndim - 1 == X.ndim and tuple(A.shape[:-1]) == tuple(X.shape))
+
+
+def solve_backward(
+    grad: Tensor, A: Tensor, X: Tensor, left: bool, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of a system's matrix and right side: that of the right side solves the adjoint system."""
+    of_right = aten._linalg_solve_ex(A.mH, grad, left=left)[0]
+    if not mask[0]:
+        return None, of_right
+    is_vector = _is_vector(A, X)
+    columns, solution = (each.unsqueeze(-1) if is_vector else each for each in (of_right, X))
+    of_matrix = -columns @ solution.mH if left else -solution.mH @ columns
+    return of_matrix, of_right if mask[1] else None
+
+
+def solve_triangular_backward(
+    grad: Tensor, A: Tensor, X: Tensor, upper: bool, left: bool, unitriangular: bool, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The same, where the matrix is triangular: so is its gradient."""
+    of_right = aten.linalg_solve_triangular(A.mH, grad, upper=not upper, left=left, unitriangular=unitriangular)
+    if not mask[0]:
+        return None, of_right
+    of_matrix = -of_right @ X.mH if left else -X.mH @ of_right
+    edge = int(unitriangular)
+    of_matrix = aten.triu(of_matrix, edge) if upper else aten.tril(of_matrix, -edge)
+    return of_matrix, of_right if mask[1] else None
+
+
+def gaps(eigenvalues: Tensor) -> Tensor:
+    """How far eigenvalue j is above eigenvalue i; 1 on the diagonal."""
+    found = eigenvalues.unsqueeze(-2) - eigenvalues.unsqueeze(-1)
+    return found + aten.eye(found.shape[-1], dtype=found.dtype, device=found.device)
+
+
+def eigh_backward(
+    grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor
+) -> Tensor | None:
+    """V (diag(grad_values) + skew(V^H grad_vectors) / gaps) V^H."""
+    if grad_vectors is None:
+        if grad_values is None:
+            return None
+        inner = aten.diag_embed(grad_values)
+        return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)
+    inner = vectors.mH @ grad_vectors
+    inner = (inner - inner.mH) * 0.5 / gaps(values)
+    inner = aten.tril(inner, -1) + aten.triu(inner, 1)
+    if grad_values is not None:
+        inner = inner + aten.diag_embed(grad_values)
+    return vectors @ (inner @ vectors.mH)
+
+
+def qr_backward(grad_q: Tensor | None, grad_r: Tensor | None, Q: Tensor, R: Tensor, mode: str) -> Tensor | None:
+    """The gradient of the reduced factors; what a wide matrix has beyond a square one follows from Q."""
+    if mode == "r":
+        raise RuntimeError("linalg_qr has no gradient in mode 'r': it does not compute Q, which that needs")
+    rows, columns = R.shape[-2:]
+    if rows > columns:
+        raise RuntimeError("linalg_qr has no gradient in mode 'complete' for a matrix that is higher than wide")
+    if rows == columns:
+        return _square_qr_backward(grad_q, grad_r, Q, R)
+    if grad_r is None:
+        of_square = _square_qr_backward(grad_q, None, Q, aten.narrow(R, -1, 0, rows))
+        rest = [*Q.shape[:-1], columns - rows]
+        return None if of_square is None else aten.cat([of_square, aten.new_zeros(of_square, rest)], -1)
+    beyond, grad_beyond = (aten.narrow(each, -1, rows, columns - rows) for each in (R, grad_r))
+    of_q = (Q @ beyond) @ grad_beyond.mH
+    of_q = of_q if grad_q is None else grad_q + of_q
+    square, grad_square = (aten.narrow(each, -1, 0, rows) for each in (R, grad_r))
+    return aten.cat([_square_qr_backward(of_q, grad_square, Q, square), Q @ grad_beyond], -1)
+
+
+def _square_qr_backward(grad_q: Tensor | None, grad_r: Tensor | None, Q: Tensor, R: Tensor) -> Tensor | None:
+    """(gQ + Q copyltu(R gR^H - gQ^H Q)) R^-H."""
+    if grad_q is None and grad_r is None:
+        return None
+    inner: Any = 0 if grad_r is None else R @ grad_r.mH
+    if grad_q is not None:
+        inner = inner - grad_q.mH @ Q
+    lower = aten.tril(inner, -1)
+    diagonal = aten.diagonal(inner, 0, -2, -1)
+    diagonal = aten.real(diagonal) if as_dtype(diagonal.dtype) in COMPLEX else diagonal
+    found = Q @ (lower + lower.mH + aten.diag_embed(diagonal))
+    if grad_q is not None:
+        found = found + grad_q
+    return aten.linalg_solve_triangular(R.mH, found, upper=False, left=False)

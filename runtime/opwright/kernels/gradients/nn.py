@@ -1,0 +1,232 @@
+"""Of activations, losses, embeddings and normalisation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+
+Tensor = Any
+Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
+aten = opwright.ops.aten
+
+MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
+
+
+# Activations
+
+
+def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
+    """The slope is `scale` above 0, and alpha * scale * input_scale * exp(x * input_scale) below."""
+    below = grad * (input_scale * alpha * scale) * aten.exp(aten.clamp_max(self, 0) * input_scale)
+    return aten.where(self <= 0, below, grad * scale)
+
+
+def gelu_derivative(x: Tensor, approximate: str) -> Tensor:
+    """The slope of x times the normal distribution's cumulative function, or of its approximation by tanh."""
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+        bent = aten.tanh(inner)
+        slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
+        return 0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * slope
+    cumulative = 0.5 * (1 + aten.erf(x * math.sqrt(0.5)))
+    density = aten.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    return cumulative + x * density
+
+
+def glu_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradients of the half that passes and of the half that opens the gate."""
+    half = self.shape[dim] // 2
+    first, second = aten.narrow(self, dim, 0, half), aten.narrow(self, dim, half, half)
+    gate = aten.sigmoid(second)
+    return aten.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
+
+
+def mish_derivative(x: Tensor) -> Tensor:
+    """The slope of x tanh(softplus(x))."""
+    bent, gate = aten.tanh(aten.softplus(x)), aten.sigmoid(x)
+    return bent + x * gate * (1 - bent * bent)
+
+
+def silu_derivative(x: Tensor) -> Tensor:
+    """The slope of x sigmoid(x)."""
+    gate = aten.sigmoid(x)
+    return gate * (1 + x * (1 - gate))
+
+
+def softmax_backward(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient less its mean under the result's weights, times these."""
+    weighted = grad * result
+    return weighted - result * aten.sum(weighted, [dim], True)
+
+
+# Losses
+
+
+def loss_backward(
+    grad: Tensor, slope: Tensor, weight: Tensor | None, reduction: int, shape: Sequence[int] | None = None
+) -> Tensor:
+    """The gradient of one operand of a loss, from its slope for each element, of which the loss is the mean or sum."""
+    found = grad * (slope if weight is None else slope * weight)
+    if reduction != MEAN:
+        return found
+    count = 1
+    for size in found.shape if shape is None else shape:
+        count = count * size
+    return found / count
+
+
+def binary_cross_entropy_derivative(probability: Tensor, target: Tensor) -> Tensor:
+    """(p - t) / (p (1 - p)), the denominator not below 1e-12."""
+    return (probability - target) / aten.clamp_min((1 - probability) * probability, 1e-12)
+
+
+def binary_cross_entropy_target_derivative(probability: Tensor) -> Tensor:
+    """log(1 - p) - log(p), neither below -100."""
+    return aten.clamp_min(aten.log1p(-probability), -100) - aten.clamp_min(aten.log(probability), -100)
+
+
+def logits_derivative(x: Tensor, target: Tensor, pos_weight: Tensor | None) -> Tensor:
+    """sigmoid(x) - t, where positive targets count `pos_weight` times."""
+    gate = aten.sigmoid(x)
+    if pos_weight is None:
+        return gate - target
+    positive = pos_weight * target
+    return (positive + 1 - target) * gate - positive
+
+
+def logits_target_derivative(x: Tensor, pos_weight: Tensor | None) -> Tensor:
+    """The slope in the target."""
+    if pos_weight is None:
+        return -x
+    return aten.log_sigmoid(-x) - pos_weight * aten.log_sigmoid(x)
+
+
+def smooth_l1_derivative(distance: Tensor, beta: float) -> Tensor:
+    """distance / beta, between -1 and 1."""
+    if beta == 0:
+        return aten.sign(distance)
+    return aten.clamp(distance / beta, -1, 1)
+
+
+def nll_loss_backward(
+    grad: Tensor,
+    shape: Sequence[int],
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """Minus the weight at the target's class of each element, 0 for ignored ones."""
+    place = 1 if len(shape) > 1 else 0
+    classes = aten.unsqueeze(target, place)
+    is_used = classes != ignore_index
+    safe = aten.where(is_used, classes, 0)
+    if reduction == MEAN:
+        grad = grad / total_weight
+    elif reduction != SUM and len(shape) > 1:
+        grad = aten.unsqueeze(grad, place)
+    value = -grad
+    if weight is not None:
+        value = value * aten.reshape(aten.index_select(weight, 0, aten.reshape(safe, [-1])), safe.shape)
+    value = aten.where(is_used, value, 0)
+    return aten.scatter(aten.new_zeros(grad, shape), place, safe, value.expand(safe.shape))
+
+
+# Embeddings and normalisation
+
+
+def embedding_backward(
+    grad: Tensor, indices: Tensor, shape: Sequence[int], padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The gradients of all places that a row went to, added; over their number, if asked for."""
+    flat = aten.reshape(indices, [-1])
+    rows = aten.reshape(grad, [*flat.shape, *shape[1:]])
+    mask = flat != padding_idx
+    if scale_grad_by_freq:
+        counts = aten.bincount(flat, None, shape[0])
+        rows = rows / aten.unsqueeze(aten.index_select(counts, 0, flat), -1)
+    rows = aten.where(aten.unsqueeze(mask, -1), rows, 0)
+    return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
+
+
+def _normalized_backward(scaled: Tensor, centred: Tensor, rstd: Tensor, dims: Sequence[int]) -> Tensor:
+    """The gradient of (x - mean) * rstd, given that of its value and `centred`, that value."""
+    mean = aten.mean(scaled, dims, True)
+    along = aten.mean(scaled * centred, dims, True)
+    return (scaled - mean - centred * along) * rstd
+
+
+def layer_norm_backward(
+    grad: Tensor,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of input, weight and bias."""
+    outer = input.ndim - len(normalized_shape)
+    centred = (input - mean) * rstd
+    scaled = grad if weight is None else grad * weight
+    of_input = _normalized_backward(scaled, centred, rstd, range(outer, input.ndim)) if mask[0] else None
+    first = list(range(outer))
+    of_weight = (aten.sum(grad * centred, first) if first else grad * centred) if mask[1] else None
+    of_bias = (aten.sum(grad, first) if first else grad) if mask[2] else None
+    return of_input, of_weight, of_bias
+
+
+def group_norm_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of input, weight and bias."""
+    inner = [N, group, C // group, HxW]
+    rstd = aten.reshape(rstd, [N, group, 1, 1])
+    centred = (aten.reshape(input, inner) - aten.reshape(mean, [N, group, 1, 1])) * rstd
+    grads = aten.reshape(grad, inner)
+    scaled = grads if weight is None else grads * aten.reshape(weight, [1, group, C // group, 1])
+    of_input = _normalized_backward(scaled, centred, rstd, (2, 3)) if mask[0] else None
+    of_weight = aten.reshape(aten.sum(grads * centred, [0, 3]), [C]) if mask[1] else None
+    of_bias = aten.reshape(aten.sum(grads, [0, 3]), [C]) if mask[2] else None
+    return None if of_input is None else aten.reshape(of_input, input.shape), of_weight, of_bias
+
+
+def batch_norm_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    mean: Tensor,
+    rstd: Tensor,
+    training: bool,
+    eps: float,
+    mask: Sequence[bool],
+) -> Gradients:
+    """The gradients of input, weight and bias; without training the statistics are constants."""
+    shape = [1, -1, *[1] * (input.ndim - 2)]
+    dims = [place for place in range(input.ndim) if place != 1]
+    if not training and running_mean is not None and running_var is not None:
+        mean, rstd = running_mean, aten.rsqrt(running_var + eps)
+    rstd = aten.reshape(rstd, shape)
+    centred = (input - aten.reshape(mean, shape)) * rstd
+    scaled = grad if weight is None else grad * aten.reshape(weight, shape)
+    of_input = None
+    if mask[0]:
+        of_input = _normalized_backward(scaled, centred, rstd, dims) if training else scaled * rstd
+    of_weight = aten.sum(grad * centred, dims) if mask[1] else None
+    of_bias = aten.sum(grad, dims) if mask[2] else None
+    return of_input, of_weight, of_bias

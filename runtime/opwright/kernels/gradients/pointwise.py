@@ -1,0 +1,151 @@
+"""Of operators on each element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, as_dtype
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def scaled(value: Tensor, factor: Any) -> Tensor:
+    """The product; `value` itself where the factor is the number 1."""
+    return value if isinstance(factor, bool | int | float | complex) and factor == 1 else value * factor
+
+
+def real_part_for(dtype: Any, value: Tensor) -> Tensor:
+    """The real part, if `dtype` is real."""
+    is_real = as_dtype(dtype) not in COMPLEX
+    return aten.real(value) if is_real and as_dtype(value.dtype) in COMPLEX else value
+
+
+def acosh_derivative(x: Tensor) -> Tensor:
+    """1 / sqrt(x² - 1), on the principal branch."""
+    if as_dtype(x.dtype) in COMPLEX:
+        return aten.rsqrt(x + 1) * aten.rsqrt(x - 1)
+    return aten.rsqrt(x * x - 1)
+
+
+def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """The gradient of the angle; 0 for real numbers and at 0."""
+    if as_dtype(self.dtype) not in COMPLEX:
+        return aten.zeros_like(self)
+    size = aten.abs(self)
+    moved = aten.where(size == 0, 0.0, self / size)
+    away = aten.complex(-aten.imag(moved), aten.real(moved))
+    return aten.where(size == 0, 0.0, grad * away / size)
+
+
+def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    """The gradient of log(x / (1 - x)): 0 where x is clamped to eps, NaN where it is outside 0 to 1 without eps."""
+    low, high, beyond = (0.0, 1.0, math.nan) if eps is None or eps < 0 else (eps, 1.0 - eps, 0.0)
+    inside = (self >= low) & (self <= high)
+    return aten.where(inside, grad / (self * (1.0 - self)), beyond)
+
+
+def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The part of the gradient across the number, over its size; 0 for real numbers and at 0."""
+    if as_dtype(self.dtype) not in COMPLEX:
+        return aten.zeros_like(grad)
+    size = aten.abs(self)
+    across = grad - aten.real(grad * aten.conj(result)) * result
+    return aten.where(size == 0, 0.0, across / size)
+
+
+def sinc_derivative(x: Tensor) -> Tensor:
+    """(cos(πx) πx - sin(πx)) / (πx²), and 0 at 0."""
+    angle = x * math.pi
+    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * x)
+    return aten.where(x == 0, 0.0, slope)
+
+
+def i1_derivative(x: Tensor, result: Tensor) -> Tensor:
+    """I₀(x) - I₁(x) / x, and 1/2 at 0."""
+    near = aten.abs(x) <= _EPSILON
+    safe = aten.where(near, _EPSILON, x)
+    return aten.where(near, 0.5, aten.i0(safe) - result / safe)
+
+
+def i1e_derivative(x: Tensor, result: Tensor) -> Tensor:
+    """The same, scaled by exp(-|x|)."""
+    near = aten.abs(x) <= _EPSILON
+    safe = aten.where(near, _EPSILON, x)
+    slope = aten.special_i0e(safe) - result * (aten.sgn(safe) + aten.reciprocal(safe))
+    return aten.where(near, 0.5, slope)
+
+
+_EPSILON = 2.220446049250313e-16
+
+
+def atan2_denominator(y: Tensor, x: Tensor) -> Tensor:
+    """y² + x², where that is 0 something that makes quotients 0."""
+    square = y * y + x * x
+    return aten.where(square == 0, math.inf, square)
+
+
+def is_within(x: Tensor, low: Any, high: Any) -> Tensor:
+    """Whether `low` <= x <= `high`, each of which may be None."""
+    if low is None:
+        return x <= high
+    return x >= low if high is None else (x >= low) & (x <= high)
+
+
+def clamp_bounds_backward(
+    grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor | None, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the bounds: `high` wins where it is less than `low`."""
+    of_low = of_high = None
+    if mask[0] and low is not None:
+        below = self < low if high is None else (self < low) & (low < high)
+        of_low = aten.where(below, grad, 0)
+    if mask[1] and high is not None:
+        above = self > high if low is None else (self > high) | (high <= low)
+        of_high = aten.where(above, grad, 0)
+    return of_low, of_high
+
+
+def clamp_forward(
+    self: Tensor, self_t: Tensor, low: Tensor | None, low_t: Tensor, high: Tensor | None, high_t: Tensor
+) -> Tensor:
+    """The tangent of the clamped value: that of whichever of the three it is."""
+    if low is not None and high is not None:
+        inside = aten.where(self < low, low_t, self_t)
+        return aten.where((self > high) | (high <= low), high_t, inside)
+    if low is not None:
+        return aten.where(self < low, low_t, self_t)
+    return self_t if high is None else aten.where(self > high, high_t, self_t)
+
+
+def copysign_derivative(self: Tensor, result: Tensor) -> Tensor:
+    """Whether the sign changed, as 1 or -1; 0 at 0."""
+    return aten.where(self == 0, 0.0, result / self)
+
+
+def extremum_share(self: Tensor, other: Tensor, wins: Tensor) -> Tensor:
+    """How much of the gradient an operand gets: all where it wins, half of it where both are equal."""
+    return aten.where(self == other, 0.5, aten.to(wins, self.dtype))
+
+
+def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
+    """grad * exponent * self^(exponent - 1), and 0 where the exponent is."""
+    if isinstance(exponent, bool | int | float | complex):
+        if exponent == 0:
+            return aten.zeros_like(grad)
+        return grad * aten.conj(exponent * aten.pow(self, exponent - 1))
+    slope = exponent * aten.pow(self, exponent - 1)
+    return aten.where(exponent == 0, 0.0, grad * aten.conj(slope))
+
+
+def pow_exponent_backward(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> Tensor:
+    """grad * result * log(self), and 0 where self is 0 and the exponent is not negative."""
+    base = self
+    if isinstance(self, bool | int | float | complex):
+        base = aten.scalar_tensor(self, dtype=result.dtype, device=result.device)
+    slope = grad * aten.conj(result * aten.log(base))
+    size = aten.real(exponent) if as_dtype(exponent.dtype) in COMPLEX else exponent
+    return aten.where((base == 0) & (size >= 0), 0.0, slope)

@@ -1,0 +1,196 @@
+"""Of reductions, running reductions and selections along a dimension."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+from opwright.dtypes import COMPLEX, as_dtype
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def _dims(dim: Any, ndim: int) -> list[int]:
+    """The dimensions reduced, from 0 upwards; none or None are all."""
+    given = [dim] if isinstance(dim, int) else dim
+    if given is None or len(given) == 0:
+        return list(range(ndim))
+    return sorted(each + ndim if each < 0 else each for each in given) if ndim else []
+
+
+def restored(value: Tensor, ndim: int, dim: Any, keepdim: bool) -> Tensor:
+    """A reduced value with the reduced dimensions of size 1 put back."""
+    if not keepdim and ndim:
+        for place in _dims(dim, ndim):
+            value = aten.unsqueeze(value, place)
+    return value
+
+
+def count_of(shape: Sequence[int], dim: Any) -> int:
+    """How many elements one result is reduced from."""
+    return math.prod(shape[place] for place in _dims(dim, len(shape)))
+
+
+def add_gradients(first: Tensor | None, second: Tensor | None) -> Tensor | None:
+    """The sum of two gradients, either of which may be undefined."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first + second
+
+
+def sum_backward(grad: Tensor, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor:
+    """The gradient for each element that was added."""
+    return restored(grad, len(shape), dim, keepdim).expand(shape)
+
+
+def mean_backward(grad: Tensor | None, shape: Sequence[int], dim: Any, keepdim: bool) -> Tensor | None:
+    """The same, over their number."""
+    return None if grad is None else sum_backward(grad, shape, dim, keepdim) / count_of(shape, dim)
+
+
+def var_backward(grad: Tensor | None, self: Tensor, dim: Any, correction: Any, keepdim: bool) -> Tensor | None:
+    """2 / (n - correction) * (self - mean)."""
+    if grad is None:
+        return None
+    freedom = count_of(self.shape, dim) - (1 if correction is None else correction)
+    dims = _dims(dim, self.ndim)
+    mean = aten.mean(self, dims, True) if self.ndim else self
+    distance = self - mean
+    scale = 2.0 / freedom if freedom else math.inf
+    return restored(grad, self.ndim, dim, keepdim) * (scale * distance)
+
+
+def std_backward(
+    grad: Tensor | None, self: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> Tensor | None:
+    """That of the variance, over twice the deviation; 0 where there is no deviation."""
+    if grad is None:
+        return None
+    return var_backward(aten.where(result == 0, 0, grad / (2 * result)), self, dim, correction, keepdim)
+
+
+def _is_extreme(self: Tensor, extreme: Tensor) -> Tensor:
+    return aten.where(extreme != extreme, self != self, self == extreme)
+
+
+def extreme_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The gradient, in equal shares for all elements that are the result."""
+    grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
+    chosen = _is_extreme(self, result)
+    dims = _dims(dim, self.ndim)
+    count = aten.sum(chosen, dims, True) if self.ndim else 1
+    return aten.where(chosen, grad / count, 0)
+
+
+def extreme_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The mean tangent of all elements that are the result."""
+    chosen = _is_extreme(self, restored(result, self.ndim, dim, keepdim))
+    if not self.ndim:
+        return tangent
+    dims = _dims(dim, self.ndim)
+    return aten.sum(aten.where(chosen, tangent, 0), dims, keepdim) / aten.sum(chosen, dims, keepdim)
+
+
+def aminmax_backward(
+    grad_min: Tensor | None, grad_max: Tensor | None, self: Tensor, low: Tensor, high: Tensor, dim: Any, keepdim: bool
+) -> Tensor | None:
+    """The gradients of both."""
+    of_low = None if grad_min is None else extreme_backward(grad_min, self, low, dim, keepdim)
+    of_high = None if grad_max is None else extreme_backward(grad_max, self, high, dim, keepdim)
+    return add_gradients(of_low, of_high)
+
+
+def selected_backward(grad: Tensor, dim: int, indices: Tensor, shape: Sequence[int], keepdim: bool = True) -> Tensor:
+    """The gradient at the positions that were selected along a dimension."""
+    if not keepdim and len(shape):
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return aten.scatter(aten.new_zeros(grad, shape), dim, indices, grad)
+
+
+def selected_forward(tangent: Tensor, dim: int, indices: Tensor, keepdim: bool = True) -> Tensor:
+    """The tangents at these positions."""
+    if keepdim or not tangent.ndim:
+        return aten.gather(tangent, dim, indices)
+    return aten.gather(tangent, dim, indices.unsqueeze(dim)).squeeze(dim)
+
+
+def reverse_cumsum(value: Tensor, dim: int) -> Tensor:
+    """Running sums from the end."""
+    return aten.flip(aten.cumsum(aten.flip(value, [dim]), dim), [dim]) if value.ndim else value
+
+
+def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Sums of products without one factor each: by division, except where that is the first that is 0.
+
+    Behind that one all products are 0, and without it they are those of the other factors.
+    """
+    if not self.ndim:
+        return grad
+    is_zero = self == 0
+    seen = aten.cumsum(is_zero, dim)
+    is_first = is_zero & (seen == 1)
+    others = aten.cumprod(aten.where(is_first, 1, self), dim)
+    by_division = reverse_cumsum(grad * aten.conj(result), dim) / aten.conj(aten.where(is_zero, 1, self))
+    at_first = reverse_cumsum(grad * aten.conj(others), dim)
+    return aten.where(is_first, at_first, aten.where(seen > 0, 0, by_division))
+
+
+def product_of_others(self: Tensor, dim: int | None = None) -> Tensor:
+    """For each element the product of all others (along `dim`), without a division."""
+    if not self.ndim:
+        return aten.ones_like(self)
+    if dim is None:
+        return aten.reshape(product_of_others(aten.reshape(self, [-1]), 0), self.shape)
+    if not self.shape[dim]:
+        return self
+    ones = aten.ones_like(aten.narrow(self, dim, 0, 1))
+    before = aten.cat([ones, aten.narrow(self, dim, 0, self.shape[dim] - 1)], dim)
+    turned = aten.flip(self, [dim])
+    behind = aten.cat([ones, aten.narrow(turned, dim, 0, self.shape[dim] - 1)], dim)
+    return aten.cumprod(before, dim) * aten.flip(aten.cumprod(behind, dim), [dim])
+
+
+def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The gradient in the shares that softmax gives."""
+    grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
+    return grad * aten.conj(aten.exp(self - result))
+
+
+def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """Shares of softmax of each prefix, added: in logarithms, of positive and of negative gradients."""
+    if not self.ndim:
+        return grad
+    if as_dtype(self.dtype) in COMPLEX:
+        return reverse_cumsum(grad * aten.conj(aten.exp(-result)), dim) * aten.conj(aten.exp(self))
+
+    def part(values: Tensor) -> Tensor:
+        logarithms = aten.flip(aten.log(values) - result, [dim])
+        return aten.exp(aten.flip(aten.logcumsumexp(logarithms, dim), [dim]) + self)
+
+    return part(aten.where(grad > 0, grad, 0)) - part(aten.where(grad < 0, -grad, 0))
+
+
+def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The gradient of the p-norm; 0 where the norm is 0, or for p < 1 the element."""
+    p = 2.0 if p is None else float(p)
+    grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
+    if p == 0.0:
+        return aten.zeros_like(self)
+    if p == 1.0:
+        return aten.sgn(self) * grad
+    if p == 2.0:
+        return aten.where(result == 0, 0, self * (grad / result))
+    if math.isinf(p):
+        size = aten.abs(self)
+        chosen = _is_extreme(size, result)
+        count = aten.sum(chosen, _dims(dim, self.ndim), True) if self.ndim else 1
+        return aten.where(chosen, aten.sgn(self) * (grad / count), 0)
+    size = aten.abs(self)
+    if p < 1.0:
+        slope = aten.where(self == 0, 0, aten.sgn(self) * aten.pow(size, p - 1))
+        return slope * grad * aten.pow(result, 1 - p)
+    slope = aten.sgn(self) * aten.pow(size, p - 1) if p < 2.0 else self * aten.pow(size, p - 2)
+    return aten.where(result == 0, 0, slope * (grad / aten.pow(result, p - 1)))

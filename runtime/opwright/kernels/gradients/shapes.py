@@ -1,0 +1,200 @@
+"""Of views, of operators that rearrange or pad, and of indexing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import opwright
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def shapes_of(tensors: Sequence[Tensor]) -> list[tuple[int, ...]]:
+    """The shape of each tensor."""
+    return [tuple(tensor.shape) for tensor in tensors]
+
+
+def dtypes_of(tensors: Sequence[Tensor]) -> list[Any]:
+    """The dtype of each tensor."""
+    return [tensor.dtype for tensor in tensors]
+
+
+# Views
+
+
+def permute_backward(grad: Tensor, dims: Sequence[int]) -> Tensor:
+    """The dimensions back in their order."""
+    ndim = len(dims)
+    order = [dim % ndim for dim in dims]
+    return aten.permute(grad, [order.index(place) for place in range(ndim)])
+
+
+def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: int, step: int) -> Tensor:
+    """The gradients of all windows that hold an element, added."""
+    if not len(shape):
+        return aten.reshape(grad, [])
+    dimension = dimension % len(shape)
+    places = aten.arange(shape[dimension], device=grad.device).unfold(0, size, step)
+    count = places.shape[0] * size
+    inner = aten.reshape(aten.movedim(grad, -1, dimension + 1), [*shape[:dimension], count, *shape[dimension + 1 :]])
+    return aten.index_add(aten.new_zeros(grad, shape), dimension, aten.reshape(places, [-1]), inner)
+
+
+def as_strided_backward(
+    grad: Tensor,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """The gradients of all views of a place in memory, added; shared out where the operand has the place several
+    times."""
+    start = offset if storage_offset is None else storage_offset
+    first = min(start, offset)
+    length = max(_extent(size, stride) + start, _extent(shape, strides) + offset) - first
+    if 0 in size:
+        return aten.new_zeros(grad, shape)
+    places = aten.arange(length, device=grad.device)
+    memory = aten.new_zeros(grad, [length])
+    there = aten.as_strided(places, size, stride, start - first)
+    memory = aten.put(memory, there, grad, True)
+    own = aten.as_strided(places, shape, strides, offset - first)
+    if any(n > 1 and step == 0 for n, step in zip(shape, strides, strict=True)):
+        times = aten.put(aten.new_zeros(memory, [length]), own, aten.new_ones(memory, shape), True)
+        memory = memory / aten.clamp_min(times, 1)
+    return aten.take(memory, own)
+
+
+def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) if 0 not in shape else 0
+
+
+def split_with_sizes_backward(
+    grads: Sequence[Tensor | None], shape: Sequence[int], sizes: Sequence[int], dim: int
+) -> Tensor | None:
+    """The gradients of the pieces joined, zeros for those that have none."""
+    given = next((grad for grad in grads if grad is not None), None)
+    if given is None:
+        return None
+    dim = dim % len(shape)
+    pieces = [
+        aten.new_zeros(given, [*shape[:dim], size, *shape[dim + 1 :]]) if grad is None else grad
+        for grad, size in zip(grads, sizes, strict=True)
+    ]
+    return aten.cat(pieces, dim)
+
+
+def split_backward(grads: Sequence[Tensor | None], shape: Sequence[int], size: int, dim: int) -> Tensor | None:
+    """The same, for pieces of one size and a smaller last one."""
+    rest = shape[dim] - (len(grads) - 1) * size
+    return split_with_sizes_backward(grads, shape, [*[size] * (len(grads) - 1), rest], dim)
+
+
+def unbind_backward(grads: Sequence[Tensor | None], shape: Sequence[int], dim: int) -> Tensor | None:
+    """The gradients of the slices stacked."""
+    given = next((grad for grad in grads if grad is not None), None)
+    if given is None:
+        return None
+    return aten.stack([aten.zeros_like(given) if grad is None else grad for grad in grads], dim)
+
+
+# Joining, repeating, padding
+
+
+def cat_backward(grad: Tensor, shapes: Sequence[Sequence[int]], dim: int) -> list[Tensor]:
+    """The piece of each tensor; one of shape (0,) is joined with anything, and has none."""
+    ndim = grad.ndim
+    sizes = [0 if len(shape) == 1 and shape[0] == 0 and ndim != 1 else shape[dim] for shape in shapes]
+    pieces = aten.split_with_sizes(grad, sizes, dim)
+    return [
+        aten.new_zeros(grad, shape) if len(shape) != ndim else piece
+        for piece, shape in zip(pieces, shapes, strict=True)
+    ]
+
+
+def repeat_backward(grad: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Tensor:
+    """The gradients of all repetitions, added."""
+    extra = len(repeats) - len(shape)
+    inner: list[int] = list(repeats[:extra])
+    summed = list(range(extra))
+    for times, size in zip(repeats[extra:], shape, strict=True):
+        summed.append(len(inner))
+        inner += [times, size]
+    if not summed:
+        return grad
+    if 0 in inner[:extra] or 0 in repeats:
+        return aten.new_zeros(grad, shape)
+    return aten.sum(aten.reshape(grad, inner), summed)
+
+
+def roll_backward(grad: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int]) -> Tensor:
+    """Rolled back."""
+    shifts = [shifts] if isinstance(shifts, int) else shifts
+    return aten.roll(grad, [-shift for shift in shifts], dims)
+
+
+def narrow_backward(grad: Tensor, shape: Sequence[int], dim: int, start: int) -> Tensor:
+    """The gradient in its place, zeros around it."""
+    start = start + shape[dim] if start < 0 else start
+    return aten.slice_scatter(aten.new_zeros(grad, shape), grad, dim, start, start + grad.shape[dim])
+
+
+def constant_pad_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
+    """The gradient without the padding; with zeros for what was cut."""
+    return aten.constant_pad_nd(grad, [-each for each in pad], 0)
+
+
+def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mode: str) -> Tensor:
+    """The gradients of all copies of an element, added, dimension by dimension."""
+    for place in range(len(padding) // 2):
+        dim = len(shape) - 1 - place
+        before, size = padding[2 * place], shape[dim]
+        places = aten.arange(grad.shape[dim], device=grad.device) - before
+        if mode == "reflect":
+            places = aten.abs(places)
+            places = size - 1 - aten.abs(size - 1 - places)
+        else:
+            places = aten.clamp(places, 0, size - 1)
+        target = [*grad.shape[:dim], size, *grad.shape[dim + 1 :]]
+        grad = aten.index_add(aten.new_zeros(grad, target), dim, places, grad)
+    return grad
+
+
+# Indexing
+
+
+def index_select_backward(grad: Tensor, shape: Sequence[int], dim: int, index: Tensor) -> Tensor:
+    """The gradients of all copies of a slice, added."""
+    if not len(shape):
+        return aten.reshape(aten.sum(grad), [])
+    return aten.index_add(aten.new_zeros(grad, shape), dim, aten.reshape(index, [-1]), grad)
+
+
+def index_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
+    """The gradient at the slices that were written."""
+    if grad.ndim and not len(shape):
+        return aten.reshape(aten.index_select(grad, dim, aten.reshape(index, [-1])), [])
+    return aten.index_select(grad, dim, index).expand(shape)
+
+
+def scatter_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
+    """The gradient at the elements that were written; zeros for what of the source the index does not reach."""
+    found = aten.gather(grad, dim, index)
+    if tuple(found.shape) == tuple(shape):
+        return found
+    pad = [each for have, want in zip(found.shape, shape, strict=True) for each in (want - have, 0)]
+    return aten.constant_pad_nd(found, pad[::-1], 0)
+
+
+def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> Tensor:
+    """The gradient where the mask holds, in order; zeros for what of the source was not used."""
+    count = 1
+    for size in shape:
+        count = count * size
+    chosen = aten.masked_select(grad, mask)
+    chosen = aten.cat([chosen, aten.new_zeros(grad, [count - chosen.shape[0]])])
+    return aten.reshape(chosen, shape)

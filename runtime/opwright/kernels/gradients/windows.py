@@ -1,0 +1,226 @@
+"""Of convolution, pooling and images of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import opwright
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+# Convolution
+
+
+def convolution_backward(
+    grad: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    groups: int,
+    mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias: the first is the other kind of convolution, with the same weight."""
+    of_input = of_weight = of_bias = None
+    count = input.ndim - 2
+    stride, padding, dilation = (_for_each(given, count) for given in (stride, padding, dilation))
+    if mask[0] and transposed:
+        none = [0] * count
+        of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, False, none, groups)
+    elif mask[0]:
+        sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+        rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
+        of_input = _transposed_convolution(grad, aten.conj(weight), stride, padding, dilation, rest, groups)
+    if mask[1]:
+        first, second = (grad, aten.conj(input)) if transposed else (aten.conj(input), grad)
+        of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups)
+        of_weight = aten.conj(of_weight) if transposed else of_weight
+    if mask[2]:
+        of_bias = aten.sum(grad, [0, *range(2, grad.ndim)])
+    return of_input, of_weight, of_bias
+
+
+def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
+    """One number for each dimension; one alone serves all."""
+    values = [given] if isinstance(given, int) else list(given)
+    return values * count if len(values) == 1 else values
+
+
+def _transposed_convolution(
+    value: Tensor,
+    weight: Tensor,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    rest: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The transposed convolution, with `rest` rows more at each end: PyTorch's allows fewer than a stride."""
+    none = [0] * len(stride)
+    found = aten.convolution(value, weight, None, stride, padding, dilation, True, none, groups)
+    if all(each == 0 for each in rest):
+        return found
+    return aten.constant_pad_nd(found, [each for more in reversed(rest) for each in (0, more)], 0)
+
+
+def _weight_gradient(
+    input: Tensor,
+    grad: Tensor,
+    shape: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """A convolution of the input with the gradient, over the batch: what was stride is dilation, and the reverse."""
+    batch, channels, *sizes = input.shape
+    each = channels // groups
+    first = aten.reshape(input, [batch, groups, each, *sizes])
+    first = aten.reshape(aten.permute(first, [2, 1, 0, *range(3, first.ndim)]), [each, groups * batch, *sizes])
+    second = aten.transpose(grad, 0, 1)
+    none = [0] * len(sizes)
+    found = aten.convolution(first, second, None, dilation, padding, stride, False, none, groups)
+    found = aten.transpose(found, 0, 1)
+    for dim, size in enumerate(shape[2:], 2):
+        if found.shape[dim] != size:
+            found = aten.narrow(found, dim, 0, size)
+    return found
+
+
+# Pooling
+
+
+def max_pool_backward(grad: Tensor, shape: Sequence[int], indices: Tensor, dims: int) -> Tensor:
+    """The gradients of all windows that an element is the maximum of, added."""
+    outer = len(shape) - dims
+    flat = aten.new_zeros(grad, [*shape[:outer], prod(shape[outer:])])
+    places, values = (_flattened(each, outer) for each in (indices, grad))
+    return aten.reshape(aten.scatter_add(flat, -1, places, values), shape)
+
+
+def max_pool_forward(tangent: Tensor, indices: Tensor, dims: int) -> Tensor:
+    """The tangents of the maxima."""
+    outer = tangent.ndim - dims
+    found = aten.gather(_flattened(tangent, outer), -1, _flattened(indices, outer))
+    return aten.reshape(found, indices.shape)
+
+
+def _flattened(value: Tensor, outer: int) -> Tensor:
+    return aten.reshape(value, [*value.shape[:outer], prod(value.shape[outer:])])
+
+
+def avg_pool_backward(
+    grad: Tensor,
+    shape: Sequence[int],
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    """The gradients of all windows that hold an element, each over the size of the window, added: a transposed
+    convolution with ones, channel by channel."""
+    count = len(kernel_size) if len(kernel_size) > 1 else len(shape) - (2 if len(shape) > 3 else 1)
+    kernel, padding = _for_each(kernel_size, count), _for_each(padding, count)
+    stride = _for_each(stride, count) if len(stride) else kernel
+    sizes = shape[-count:]
+    if divisor_override is not None:
+        grad = grad / divisor_override
+    else:
+        for dim, parts in enumerate(zip(sizes, kernel, stride, padding, strict=True), -count):
+            grad = grad / _window_sizes(grad, dim, *parts, count_include_pad)
+    flat = aten.reshape(grad, [prod(shape[:-count]), 1, *grad.shape[-count:]])
+    ones = aten.new_ones(grad, [1, 1, *kernel])
+    none, one = [0] * count, [1] * count
+    found = aten.convolution(flat, ones, None, stride, none, one, True, none, 1)
+    pad = []
+    for size, before, have in zip(sizes, padding, found.shape[2:], strict=True):
+        pad.append((-before, size + before - have))
+    found = aten.constant_pad_nd(found, [each for ends in reversed(pad) for each in ends], 0)
+    return aten.reshape(found, shape)
+
+
+def _window_sizes(
+    grad: Tensor, dim: int, size: int, kernel: int, stride: int, padding: int, count_include_pad: bool
+) -> Tensor:
+    """How many elements each window of a dimension holds, shaped to divide by."""
+    start = aten.arange(grad.shape[dim], device=grad.device) * stride - padding
+    end = aten.clamp_max(start + kernel, size + padding)
+    if not count_include_pad:
+        start, end = aten.clamp_min(start, 0), aten.clamp_max(end, size)
+    return aten.reshape(end - start, [-1, *[1] * (-dim - 1)])
+
+
+def adaptive_avg_pool_backward(grad: Tensor, shape: Sequence[int], dims: int = 2) -> Tensor:
+    """The transposed operator: averaging is linear, and each dimension is averaged for itself."""
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        return aten.adaptive_avg_pool1d(identity, [size])
+
+    return _transposed_by_dimension(grad, shape, dims, along)
+
+
+# Images of another size
+
+
+def _transposed_by_dimension(
+    grad: Tensor, shape: Sequence[int], dims: int, along: Callable[[Tensor, int, int], Tensor]
+) -> Tensor:
+    """Apply the transpose of a linear operator that works on each dimension for itself.
+
+    `along(identity, size, place)` is that operator on dimension `place`: what it makes of each unit vector is its
+    matrix.
+    """
+    for place in range(dims):
+        dim = len(shape) - dims + place
+        identity = aten.unsqueeze(aten.eye(shape[dim], dtype=grad.dtype, device=grad.device), 0)
+        matrix = aten.squeeze(along(identity, grad.shape[dim], place), 0)
+        grad = aten.movedim(aten.matmul(aten.movedim(grad, dim, -1), aten.t(matrix)), -1, dim)
+    return grad
+
+
+def upsample_nearest_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
+    """The transposed operator."""
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        return aten.upsample_nearest1d(identity, [size], scales[place])
+
+    return _transposed_by_dimension(grad, shape, len(scales), along)
+
+
+def upsample_nearest_exact_backward(grad: Tensor, shape: Sequence[int], scales: Sequence[float | None]) -> Tensor:
+    """The transposed operator."""
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        return aten._upsample_nearest_exact1d(identity, [size], scales[place])
+
+    return _transposed_by_dimension(grad, shape, len(scales), along)
+
+
+def upsample_linear_backward(
+    grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
+) -> Tensor:
+    """The transposed operator."""
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        return aten.upsample_linear1d(identity, [size], align_corners, scales[place])
+
+    return _transposed_by_dimension(grad, shape, len(scales), along)
+
+
+def upsample_cubic_backward(
+    grad: Tensor, shape: Sequence[int], align_corners: bool, scales: Sequence[float | None]
+) -> Tensor:
+    """The transposed operator, from images of one row."""
+
+    def along(identity: Tensor, size: int, place: int) -> Tensor:
+        rows = aten.unsqueeze(identity, -2)
+        return aten.squeeze(aten.upsample_bicubic2d(rows, [1, size], align_corners, None, scales[place]), -2)
+
+    return _transposed_by_dimension(grad, shape, len(scales), along)

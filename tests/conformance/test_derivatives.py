@@ -1,0 +1,356 @@
+"""Every formula of schemas/derivatives.yaml against PyTorch's gradients, on the samples of its operator."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import SAMPLES
+from sampling import COMPLEX128, FLOAT64, Sample, make
+
+import opwright
+import opwright.kernels.gradients
+from opwright_codegen.config import Config, read_config
+from opwright_codegen.derivative_model import Derivative, DerivativeSet, Differentiability, ForwardDerivative
+from opwright_codegen.derivatives import read_derivatives
+from opwright_codegen.formula import Spelling, emit
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.read import read
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+# Operators whose gradients are not compared, and why.
+NOT_COMPARED = {
+    "native_dropout": "its mask is drawn",
+    "hardsigmoid": "PyTorch's sixth is that of float32",
+    "rrelu_with_noise_functional": "its noise is drawn",
+    "_safe_softmax": "its samples hold infinities; the formula is that of _softmax",
+    "_native_batch_norm_legit": "it writes to its arguments; the formula is that of native_batch_norm",
+    "digamma": "PyTorch's trigamma has 9 digits",
+    "polygamma": "PyTorch's trigamma has 9 digits",
+}
+
+
+def is_singular(matrix: np.ndarray) -> bool:
+    """Whether a matrix among these has no inverse."""
+    is_square = matrix.ndim >= 2 and matrix.shape[-1] == matrix.shape[-2]
+    return is_square and bool((np.linalg.det(matrix) == 0).any())
+
+
+# Samples whose gradients differ on purpose, and why.
+DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
+    ("ldexp.Tensor", lambda one: one.args[1].dtype.kind == "i", "PyTorch's powers of 2 are integers, and overflow"),
+    ("_linalg_det", lambda one: is_singular(one.args[0]), "of singular matrices"),
+    ("_linalg_slogdet", lambda one: is_singular(one.args[0]), "of singular matrices"),
+    ("as_strided_scatter", lambda one: True, "PyTorch gives self the gradient of what is written over"),
+    ("special_log_ndtr", lambda one: bool((np.abs(one.args[0]) > 1e10).any()), "PyTorch overflows"),
+    (
+        "var.correction",
+        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
+        "of NaN",
+    ),
+    (
+        "var_mean.correction",
+        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
+        "NaN",
+    ),
+    ("native_group_norm", lambda one: not one.args[0].size, "NaN in PyTorch"),
+    ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
+    ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
+    ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
+]
+SAMPLES_OF_EACH = 12
+
+
+@cache
+def config() -> Config:
+    found = read_config(Path(__file__).parents[2] / "pyproject.toml")
+    assert found is not None and found.derivatives is not None
+    return found
+
+
+@cache
+def derivatives() -> DerivativeSet:
+    settings = config()
+    assert settings.derivatives is not None
+    operators = read(settings.schemas, settings.tags)
+    return read_derivatives(settings.derivatives, operators, KernelModules(settings.gradients))
+
+
+@cache
+def functions() -> SimpleNamespace:
+    package = opwright.kernels.gradients
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        found |= vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+    return SimpleNamespace(**found)
+
+
+def evaluate(formula: Any, values: Mapping[str, Any]) -> Any:
+    """The formula's value, with operators and backward functions behind it."""
+    renamed = {name: f"values['{name}']" for name in values}
+    text = emit(formula, Spelling(function="gradients.", arguments=renamed))
+    names = {"values": values, "ops": opwright.ops.aten, "gradients": functions(), "math": math}
+    return eval(text, names | {"dtypes": opwright})
+
+
+def case_names() -> list[str]:
+    return sorted(name.removeprefix("aten::") for name in derivatives().entries)
+
+
+def widened(sample: Sample, entry: Differentiability) -> Sample | None:
+    """The sample in 64 bits, where gradients can be told apart from rounding; None where they cannot be told at all.
+
+    Integers of samples without other numbers become floats where gradients are asked for.
+    """
+    arrays = [each for each in leaves([*sample.args, *sample.kwargs.values()]) if isinstance(each, np.ndarray)]
+    if any(not np.isfinite(array.astype(np.complex128)).all() for array in arrays if array.dtype.kind in "fcV"):
+        return None
+    dtypes = [value for value in sample.kwargs.values() if isinstance(value, np.dtype)]
+    if any(dtype.kind in "fcV" and dtype not in (FLOAT64, COMPLEX128) for dtype in dtypes):
+        return None
+    is_whole = all(array.dtype.kind in "iu" for array in arrays)
+    names = [argument.name for argument in entry.operator.schema.arguments]
+    wanted = entry.differentiable_inputs
+
+    def wide(name: str, value: Any) -> Any:
+        if isinstance(value, list):
+            return [wide(name, each) for each in value]
+        if not isinstance(value, np.ndarray):
+            return value
+        kind = "f" if is_whole and name in wanted else value.dtype.kind
+        return cast(value, COMPLEX128 if kind == "c" else FLOAT64) if kind in "fcV" else value
+
+    args = tuple(wide(name, value) for name, value in zip(names, sample.args, strict=False))
+    return Sample(args, {name: wide(name, value) for name, value in sample.kwargs.items()})
+
+
+def cast(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array in another dtype, under strides of as many elements."""
+    if not value.size or any(step % value.itemsize for step in value.strides):
+        return value.astype(dtype)
+    strides = [step // value.itemsize * dtype.itemsize for step in value.strides]
+    extent = 1 + sum((n - 1) * step for n, step in zip(value.shape, strides, strict=True)) // dtype.itemsize
+    view = np.lib.stride_tricks.as_strided(np.zeros(extent, dtype), value.shape, strides)
+    view[...] = value
+    return view
+
+
+def leaves(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from leaves(value)
+        else:
+            yield value
+
+
+def named_arguments(entry: Differentiability, sample: Sample) -> dict[str, Any]:
+    """The arguments of the sample by name, with defaults."""
+    schema = entry.operator.schema
+    found = {argument.name: value for argument, value in zip(schema.arguments, sample.args, strict=False)}
+    found |= sample.kwargs
+    for argument in schema.arguments:
+        if argument.name not in found:
+            found[argument.name] = None if argument.default is None else default(argument)
+    for argument in schema.arguments:
+        listed = argument.type.list_type
+        if listed is not None and listed.size and isinstance(found[argument.name], int):
+            found[argument.name] = [found[argument.name]] * listed.size
+    return found
+
+
+def default(argument: Any) -> Any:
+    value = argument.default.value
+    if isinstance(value, bool | int | float | str | complex) or value is None:
+        return value
+    if isinstance(value, tuple | list):
+        return list(value)
+    return {"Mean": 1, "Sum": 2}.get(getattr(value, "name", str(value)), value)
+
+
+def overload(root: Any, name: str) -> Any:
+    base, _, rest = name.partition(".")
+    return getattr(getattr(root.ops.aten, base), rest or "default")
+
+
+def fresh(value: Any) -> Any:
+    return copied(value)
+
+
+class Case:
+    """One call under PyTorch and under us: arguments, results, and cotangents of those that can have gradients."""
+
+    def __init__(self, name: str, entry: Differentiability, sample: Sample) -> None:
+        self.entry = entry
+        self.schema = entry.operator.schema
+        self.arrays = named_arguments(entry, sample)
+        self.mine = {key: to_opwright(fresh(value)) for key, value in self.arrays.items()}
+        self.results = as_tuple(call_named(overload(opwright, name), self.schema, self.mine))
+        self.theirs = {key: to_torch(fresh(value)) for key, value in self.arrays.items()}
+        self.leaves = {}
+        known = {key for derivative in entry.derivatives if derivative.reason is None for key in derivative.inputs}
+        for key in sorted(known):
+            for number, tensor in enumerate(tensors_of(self.theirs[key])):
+                if tensor.is_floating_point() or tensor.is_complex():
+                    self.leaves[key, number] = tensor.requires_grad_()
+        self.name = name
+
+    def their_gradients(self, cotangents: dict[int, np.ndarray]) -> dict[tuple[str, int], Any]:
+        results = as_tuple(call_named(overload(torch, self.name), self.schema, self.theirs))
+        flat = flattened(results)
+        for ours, theirs in zip(flattened(self.results), flat, strict=True):
+            if not np.allclose(ours.array, numpy_of(theirs), equal_nan=True):
+                raise ValueError("another of several results")  # such as eigenvectors of another sign
+        chosen = [(number, result) for number, result in enumerate(flat) if number in cotangents]
+        chosen = [(number, result) for number, result in chosen if result.requires_grad]
+        if not chosen or not self.leaves:
+            return {}
+        given = [torch.from_numpy(np.ascontiguousarray(cotangents[number])).reshape(r.shape) for number, r in chosen]
+        found = torch.autograd.grad([r for _, r in chosen], list(self.leaves.values()), given, allow_unused=True)
+        return dict(zip(self.leaves, found, strict=True))
+
+    def values(self) -> dict[str, Any]:
+        return self.mine | dict(zip(self.schema.output_names, self.results, strict=False))
+
+
+def call_named(function: Any, schema: Any, values: Mapping[str, Any]) -> Any:
+    positional = [values[argument.name] for argument in schema.positional]
+    return function(*positional, **{argument.name: values[argument.name] for argument in schema.kwarg_only})
+
+
+def as_tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def tensors_of(value: Any) -> list[Any]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if hasattr(each, "is_floating_point")]
+
+
+def flattened(results: tuple[Any, ...]) -> list[Any]:
+    return [each for result in results for each in (result if isinstance(result, list | tuple) else [result])]
+
+
+def reduced(gradient: Any, like: np.ndarray) -> np.ndarray:
+    """What a wrapper makes of a formula's value: summed to the shape of the input, of its kind of dtype."""
+    array = np.asarray(gradient.array if isinstance(gradient, opwright.Tensor) else gradient)
+    extra = array.ndim - like.ndim
+    array = array.sum(axis=tuple(range(extra))) if extra > 0 else array
+    axes = tuple(a for a, (have, want) in enumerate(zip(array.shape, like.shape, strict=True)) if have != want)
+    array = array.sum(axis=axes, keepdims=True) if axes else array
+    assert array.shape == like.shape
+    return array.real if array.dtype.kind == "c" and like.dtype.kind != "c" else array
+
+
+def our_gradients(case: Case, derivative: Derivative, cotangents: dict[int, np.ndarray]) -> dict[tuple[str, int], Any]:
+    """The gradients of the derivative's inputs by its formula."""
+    grads: list[Any] = []
+    flat = 0
+    for place, result in enumerate(case.results):
+        parts = result if isinstance(result, list | tuple) else [result]
+        tensors = [
+            opwright.from_numpy(cotangents[flat + n].copy()) if flat + n in cotangents else None
+            for n in range(len(parts))
+        ]
+        flat += len(parts)
+        if place in case.entry.differentiable_outputs:
+            grads.append((place, tensors if isinstance(result, list | tuple) else tensors[0]))
+    values = case.values()
+    if len(grads) == 1 and isinstance(grads[0][1], list):
+        values["grads"] = grads[0][1]
+    else:
+        values["grads"] = [each for _, each in grads]
+    values["grad"] = grads[0][1] if grads else None
+    for place, each in grads:
+        values[f"grad_{case.schema.returns[place].name}"] = each
+    values["grad_input_mask"] = [case.arrays[name] is not None for name in derivative.inputs]
+    for saved in (*derivative.saved_inputs, *derivative.saved_outputs):
+        if saved.fact is not None and values[saved.of] is not None:
+            values[saved.name] = evaluate(saved.fact, values)
+    found = evaluate(derivative.formula, values)
+    gradients = (found,) if len(derivative.inputs) == 1 else tuple(found)
+    return {
+        (name, number): each
+        for name, gradient in zip(derivative.inputs, gradients, strict=True)
+        for number, each in enumerate(gradient if isinstance(gradient, list | tuple) else [gradient])
+    }
+
+
+def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+    """What differs in each gradient; None where nothing does."""
+    try:
+        case = Case(name, entry, sample)
+    except Exception:
+        return  # a sample of an error
+    cotangents = {}
+    flat = 0
+    for place, result in enumerate(case.results):
+        for part in result if isinstance(result, list | tuple) else [result]:
+            if place in entry.differentiable_outputs and part.array.dtype.kind in "fc":
+                cotangents[flat] = make(tuple(part.shape), part.array.dtype, seed=3)
+            flat += 1
+    try:
+        expected = case.their_gradients(cotangents)
+    except Exception:
+        return
+    for derivative in entry.derivatives:
+        if derivative.reason is not None or not any((key, 0) in case.leaves for key in derivative.inputs):
+            continue
+        for (key, number), gradient in our_gradients(case, derivative, cotangents).items():
+            if (key, number) not in case.leaves:
+                continue
+            like = numpy_of(case.leaves[key, number])
+            wanted = expected.get((key, number))
+            wanted = np.zeros_like(like) if wanted is None else wanted.resolve_conj().numpy(force=True)
+            ours = np.zeros_like(like) if gradient is None else reduced(gradient, like)
+            scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1.0)
+            same = np.allclose(ours, wanted, rtol=1e-9, atol=1e-10 * scale, equal_nan=True)
+            problem = f"{sample}: gradient of {key} {ours.tolist()!r:.200}, not {wanted.tolist()!r:.200}"
+            yield None if same else problem
+
+
+def chosen(name: str) -> list[Sample]:
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    tried = (widened(sample, entry) for sample in SAMPLES.get(name, lambda: ())())
+    unique = {str(sample): sample for sample in tried if sample is not None}
+    found = list(unique.values())
+    for other, is_different, _ in DIFFERENT:
+        found = [one for one in found if other != name or not is_different(one)]
+    if "batch_norm" in name:  # PyTorch divides by zero, and ends
+        found = [one for one in found if one.args[0].size]
+    step = max(1, len(found) // SAMPLES_OF_EACH)
+    return found[::step]
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_gradients(name: str) -> None:
+    if name in NOT_COMPARED:
+        pytest.skip(NOT_COMPARED[name])
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    tried = [problem for sample in chosen(name) for problem in problems(name, entry, sample)]
+    found = [problem for problem in tried if problem is not None]
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:6]), pytrace=False)
+    is_left_out = any(other == name for other, *_ in DIFFERENT)
+    if not tried and not is_left_out and any(derivative.reason is None for derivative in entry.derivatives):
+        pytest.fail("no sample has a gradient to compare", pytrace=False)
+
+
+def test_every_name_resolves() -> None:
+    for by_key in derivatives().entries.values():
+        for entry in by_key.values():
+            written: tuple[Derivative | ForwardDerivative, ...] = (*entry.derivatives, *entry.forward)
+            assert all(each.formula is not None for each in written), entry.operator.name
