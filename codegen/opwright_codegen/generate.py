@@ -26,7 +26,7 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one run of the generator works on."""
+    """What one run of the generator works on. `project` is the folder of the configuration that names its schemas."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -38,6 +38,7 @@ class Job:
     only: tuple[str, ...] = ()
     derivatives: Path | None = None
     gradients: tuple[str, ...] = ()
+    project: Path | None = None
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -74,7 +75,7 @@ class Job:
 
     def options(self) -> str:
         """All else that the output follows from."""
-        return repr((str(self.output), self.kernels, self.rules, self.strict, self.gradients))
+        return repr((str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.project is None))
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -101,6 +102,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         tuple(arguments.only or ()),
         config.derivatives if chosen == own else None,
         config.gradients,
+        config.root if is_configured else None,
     )
 
 
@@ -185,6 +187,7 @@ def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: P
         kernels=KernelModules(job.kernels, job.roots),
         rules=KernelModules(job.rules, job.roots, of="rule"),
         strict=job.strict,
+        project=job.project,
     )
 
 

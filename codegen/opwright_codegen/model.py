@@ -123,6 +123,11 @@ class Operator:
         """Whether a result shares memory with an argument, be it that the argument itself becomes a view."""
         return self.schema.is_view or ("inplace_view" in self.tags and self.name not in RESIZING)
 
+    @property
+    def is_composite(self) -> bool:
+        """Whether no backend has a kernel of its own: all are served by one over other operators."""
+        return all(key.startswith("Composite") for key, _ in self.dispatch)
+
     def kernel(self, key: str) -> Kernel | None:
         """The kernel declared for `key` itself; alias keys are the dispatcher's business."""
         return next((kernel for name, kernel in self.dispatch if name == key), None)

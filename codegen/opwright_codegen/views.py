@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import assert_never
 
 from opwright_codegen.defaults import EnumName, Value
@@ -19,7 +19,7 @@ from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, O
 
 __all__ = [
     "NamespaceView", "OperatorView", "Parameter", "Side", "Tensors", "annotation", "namespace_view", "parameter_list",
-    "result_fields", "return_annotation", "signature", "source_path", "tensors_in", "tuple_text",
+    "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
 ]  # fmt: skip
 
 
@@ -176,18 +176,19 @@ class OperatorView:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceView:
-    """The operators of one namespace, for the modules of one package."""
+    """The operators of one namespace, for the modules of one package. `sources`: schema files as the package names
+    them, by their paths."""
 
     namespace: str
     package: str
-    sources: tuple[str, ...]
+    sources: Mapping[str, str]
     operators: Mapping[str, OperatorView]
     packets: Mapping[str, tuple[OperatorView, ...]]
     names: NamespaceNames
     builtins: BuiltinNames
 
 
-def namespace_view(operators: OperatorSet, namespace: str, package: str) -> NamespaceView:
+def namespace_view(operators: OperatorSet, namespace: str, package: str, project: Path | None = None) -> NamespaceView:
     """The operators of `namespace` in the order of the schema files, the made ones after them."""
     own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
     names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
@@ -215,7 +216,7 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str) -> Name
             found.result,
         )
         packets.setdefault(schema.name.base, []).append(view)
-    sources = tuple(source_path(source.path) for source in operators.sources)
+    sources = {source.path: _source_path(source.path, project) for source in operators.sources}
     return NamespaceView(
         namespace, package, sources, views, {base: tuple(group) for base, group in packets.items()}, names, builtins
     )
@@ -229,10 +230,14 @@ def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, fro
     return {base: names.of_packet(base, group) for base, group in groups.items()}
 
 
-def source_path(path: str) -> str:
-    """A schema file's path as generated code may show it: with slashes, never absolute."""
-    pure = PurePath(path)
-    return pure.name if pure.is_absolute() else pure.as_posix()
+def _source_path(path: str, project: Path | None) -> str:
+    """A schema file's path as generated code may show it, the same on every machine: from the project's folder, with
+    slashes; its name alone where it is in no project."""
+    if project is not None:
+        whole, root = Path(path).resolve(), project.resolve()
+        if whole.is_relative_to(root):
+            return whole.relative_to(root).as_posix()
+    return PurePath(path).name
 
 
 # Names that defaults may have, by the type of the argument.

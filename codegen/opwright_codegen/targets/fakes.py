@@ -17,9 +17,9 @@ from opwright_codegen.imports import words_in
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets import kernels
-from opwright_codegen.targets.dense import DenseFacts
+from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
-from opwright_codegen.targets.shims import FastShim, ShimBuilder, ShimNames, returned
+from opwright_codegen.targets.shims import ShimBuilder, ShimNames, returned
 from opwright_codegen.views import NamespaceView, Tensors, tensors_in
 
 __all__ = ["BACKEND", "FILE", "TEMPLATE", "context"]
@@ -32,21 +32,21 @@ BACKEND = Backend("Meta", "array_module", "", has_plain_arrays=False)
 class _FakeBuilder(ShimBuilder):
     """Builds the fake of one binding."""
 
-    def _mentioned(self) -> set[str]:
+    def mentioned(self) -> set[str]:
         """The arguments whose arrays it needs: all tensors, since each has a place."""
-        if isinstance(self._binding.meta, Plans):
-            return {a.name for a in self._schema.arguments if a.type.is_tensor_like and not _is_out(a)}
-        return super()._mentioned()
+        if isinstance(self.binding.meta, Plans):
+            return {a.name for a in self.schema.arguments if a.type.is_tensor_like and not _is_out(a)}
+        return super().mentioned()
 
-    def _planned(self, meta: Plans) -> list[str]:
-        given = self._given()
-        spelling = self._spelling(given)
-        formulas = [self._rule_call(formula) for formula in meta.formulas]
+    def planned(self, meta: Plans) -> list[str]:
+        given = self.given()
+        spelling = self.spelling(given)
+        formulas = [self.rule_call(formula) for formula in meta.formulas]
         place = self._place(given)
-        statements = self._unwrapped()
-        if self._schema.kind is not SchemaKind.FUNCTIONAL:
+        statements = self.unwrapped()
+        if self.schema.kind is not SchemaKind.FUNCTIONAL:
             return [*statements, *self._checked(formulas, given, place)]
-        returns = self._schema.returns
+        returns = self.schema.returns
         if len(returns) == 1 and not returns[0].type.is_list_like:
             arguments: tuple[Formula, ...] = (Verbatim(place), formulas[0]) if place else (formulas[0],)
             call = Call(Verbatim("fake" if place else "new_fake"), arguments)
@@ -60,15 +60,15 @@ class _FakeBuilder(ShimBuilder):
         return [*statements, returned([f"fake(place, {plan})" for plan in plans])]
 
     def _plan_lines(self, formulas: Sequence[Formula], given: Mapping[str, str], plans: Sequence[str]) -> list[str]:
-        spelling = self._spelling(given)
+        spelling = self.spelling(given)
         if len(formulas) == len(plans):
             return [formula_lines(f, spelling, 4, f"{plan} = ") for plan, f in zip(plans, formulas, strict=True)]
         return [formula_lines(formulas[0], spelling, 4, f"{', '.join(plans)} = ")]
 
     def _checked(self, formulas: Sequence[Formula], given: Mapping[str, str], place: str) -> list[str]:
         """Nothing is written but the version; what the kernel would refuse is refused."""
-        written = [self._own[a.name] for a in self._schema.mutated_arguments]
-        take = "inplace" if self._schema.kind is SchemaKind.INPLACE else "target"
+        written = [self.own[a.name] for a in self.schema.mutated_arguments]
+        take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         statements = [place] if place.endswith(")") else []
         plans = ["plan"] if len(written) == 1 else [f"plan{i}" for i in range(len(written))]
         statements += self._plan_lines(formulas, given, plans)
@@ -78,7 +78,7 @@ class _FakeBuilder(ShimBuilder):
     def _place(self, given: Mapping[str, str]) -> str:
         """Where results are: with the tensors; '' where there are none to go by."""
         found = []
-        for argument in self._schema.arguments:
+        for argument in self.schema.arguments:
             if not argument.type.is_tensor_like or _is_out(argument):
                 continue
             match tensors_in(argument.type):
@@ -92,27 +92,32 @@ class _FakeBuilder(ShimBuilder):
             return ""
         if len(found) == 1 and found[0].endswith(".array"):
             return f"{found[0]}.place"
-        any_device = self._binding.base.device_check == "NoCheck"
+        any_device = self.binding.base.device_check == "NoCheck"
         return bracketed("place_of_first(" if any_device else "place_of(", found, ")", 4)
 
-    def _fast(self, facts: DenseFacts, key: str) -> FastShim:
-        arrays = {name: self._arrays[name] for name in facts.operands}
+
+class _FakeFastShims(FastShimBuilder):
+    """Builds `NAME_dense`: the result looks as the first operand does."""
+
+    def dense(self) -> FastShim:
+        facts, shim = self._facts, self._shim
+        arrays = {name: shim.arrays[name] for name in facts.operands}
         first, *others = arrays.values()
-        tests = self._tests(facts, arrays)
+        tests = self.tests(arrays)
         tests += [f"{other}.shape != {first}.shape" for other in others]
         tests += [f"{other}.place is not {first}.place" for other in others]
         if facts.writes and others:
             tests += [f"{array}.base is not None" for array in arrays.values()]
-        passed = ", ".join(self._own[a.name] for a in self._schema.arguments)
+        passed = ", ".join(shim.own[a.name] for a in shim.schema.arguments)
         dtype = "dtypes.bool_" if facts.is_truth else f"{first}.dtype"
-        made = f"written({self._own[facts.operands[0]]})" if facts.writes else f"fake_like({first}, {dtype})"
+        made = f"written({shim.own[facts.operands[0]]})" if facts.writes else f"fake_like({first}, {dtype})"
         used = words_in((*tests, made))
         return FastShim(
-            fill_comment(self._view.declaration),
-            self._signature(self._names.dense),
-            tuple(f"{array} = {self._own[name]}.array" for name, array in arrays.items() if array in used),
+            fill_comment(shim.view.declaration),
+            shim.head(shim.names.dense),
+            tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items() if array in used),
             condition(tests, "or", 4) if tests else "",
-            f"return {self._names.general}({passed})",
+            f"return {shim.names.general}({passed})",
             "",
             "",
             (f"return {made}",),
@@ -127,5 +132,5 @@ def context(
     view: NamespaceView, bindings: Sequence[Binding], names: Mapping[str, ShimNames]
 ) -> dict[str, object] | None:
     """What the template shows; None where no operator has a fake."""
-    found = kernels.context(view, bindings, BACKEND, names, _FakeBuilder)
+    found = kernels.context(view, bindings, BACKEND, names, _FakeBuilder, _FakeFastShims)
     return found if found["shims"] else None

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from opwright_codegen.bindings import Binding, backend_bindings
 from opwright_codegen.imports import import_lines, words_in
+from opwright_codegen.layout import fill_comment
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.targets.dense import dense_facts
-from opwright_codegen.targets.shims import RESERVED, Shim, ShimBuilder, ShimNames
+from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
+from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
 from opwright_codegen.views import NamespaceView
 
-__all__ = ["TEMPLATE", "Backend", "context", "shim_names"]
+__all__ = ["TEMPLATE", "Backend", "Shim", "context", "shim_names"]
 
 TEMPLATE = "kernels.py.j2"
 
@@ -34,12 +36,38 @@ class Backend:
     has_plain_arrays: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Shim:
+    """A general shim: statements in the order they run, and its fast companions."""
+
+    comment: str
+    signature: str
+    statements: tuple[str, ...]
+    fast: tuple[FastShim, ...]
+
+    def texts(self) -> list[str]:
+        """All text, for finding the names used."""
+        found = [self.signature, *self.statements]
+        for fast in self.fast:
+            found += [
+                fast.signature,
+                *fast.arrays,
+                fast.elsewhere,
+                fast.general,
+                fast.compute,
+                fast.check,
+                *fast.result,
+            ]
+        return found
+
+
 def context(
     view: NamespaceView,
     bindings: Sequence[Binding],
     backend: Backend,
     names: Mapping[str, ShimNames],
     builder: type[ShimBuilder] = ShimBuilder,
+    fast_builder: type[FastShimBuilder] = FastShimBuilder,
 ) -> dict[str, object]:
     """What the template shows."""
     own = backend_bindings(bindings, backend.key)
@@ -47,8 +75,11 @@ def context(
     builtins = BuiltinNames(_functions(names))
     shims: list[Shim] = []
     for binding in own:
-        name = binding.view.name
-        shims.append(builder(binding, builtins, names[name], backend.xp, modules).shim(backend.key))
+        found = names[binding.view.name]
+        general = builder(binding, builtins, found, backend.xp, modules)
+        fast = fast_builder(general, found.facts, backend.key).shims() if found.facts is not None else ()
+        comment = fill_comment(binding.view.declaration)
+        shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
     return {"backend": backend, "shims": shims, "imports": _imports(shims, backend, modules)}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.layout import LINE, bracketed, condition
 from opwright_codegen.names import BuiltinNames
+from opwright_codegen.schema import SchemaKind
 from opwright_codegen.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.views import OperatorView, Parameter, Tensors
 
@@ -27,7 +28,8 @@ class Lookup:
     """What a template shows of it.
 
     `lists`: lines that test whether a list of tensors is none; `arrays`: the line that tests for plain arrays, '' where
-    they have no entry of their own, or are looked for earlier; `more_keys`: statements behind `keys = …`.
+    they have no entry of their own, or are looked for earlier; `keys`: '' where the runtime looks the kernel up, as for
+    out variants; `more_keys`: statements behind `keys = …`.
     """
 
     operator: str
@@ -49,8 +51,8 @@ class Calls:
     kernel_inner: str
 
     @staticmethod
-    def of(view: OperatorView) -> Calls:
-        """The calls with all parameters, by position."""
+    def of(view: OperatorView, indent: int = 8) -> Calls:
+        """The calls with all parameters, by position; `call` stands at column `indent`."""
         opening, closing = ("kernel(", ")") if view.result is None else (f"{view.result}(*kernel(", "))")
         call, kernel = f"return {view.private}.call({view.passed})", f"return {opening}{view.passed}{closing}"
         if max(len(call) + 12, len(kernel) + 8) <= LINE:
@@ -58,7 +60,7 @@ class Calls:
         names = [parameter.name for parameter in view.parameters]
         head = f"return {view.private}.call("
         return Calls(
-            bracketed(head, names, ")", 8),
+            bracketed(head, names, ")", indent),
             bracketed(head, names, ")", 12),
             _kernel_call(opening, names, closing, 4),
             _kernel_call(opening, names, closing, 8),
@@ -109,8 +111,25 @@ class Lookups:
         self._texts: set[str] = set()
 
     def of(self, view: OperatorView, *, packs_ints: bool = True) -> Lookup:
-        """The lookup of an operator's kernel. `packs_ints`: a list of ints may still be in pieces."""
+        """The lookup of an operator's kernel. `packs_ints`: a list of ints may still be in pieces.
+
+        An out variant leaves it to the runtime: 20 lines each that few calls would gain by.
+        """
         pieces = [self._piece(parameter) for parameter in view.parameters]
+        guards = tuple(
+            [
+                Guard(
+                    condition(piece.guard.split(" and "), "and", 4) if piece.guard else "",
+                    self._conversion(view.private, position, parameter, 8 if piece.guard else 4),
+                )
+                for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
+                if piece.guard is not None
+            ]
+        )
+        if view.ints is not None and packs_ints:
+            guards = (self.packing(view.parameters[view.ints]), *guards)
+        if view.operator.kind is SchemaKind.OUT:
+            return Lookup(view.private, guards, (), "", "", (), Calls.of(view, 4))
         lists = tuple([condition(p.list_test.split(" and "), "and", 4) for p in pieces if p.list_test is not None])
         keys = [p.keys for p in pieces if p.keys is not None]
         arrays = ""
@@ -118,20 +137,9 @@ class Lookups:
             tests = [p.array_test for p in pieces if p.array_test is not None]
             self._texts.update(tests)
             arrays = condition([*tests, "modes is None"], "and", 4)
-        packing = () if view.ints is None or not packs_ints else (self.packing(view.parameters[view.ints]),)
         return Lookup(
             view.private,
-            packing
-            + tuple(
-                [
-                    Guard(
-                        condition(piece.guard.split(" and "), "and", 4) if piece.guard else "",
-                        self._conversion(view.private, position, parameter, 8 if piece.guard else 4),
-                    )
-                    for position, (piece, parameter) in enumerate(zip(pieces, view.parameters, strict=True))
-                    if piece.guard is not None
-                ]
-            ),
+            guards,
             lists,
             arrays,
             _keys(keys) if keys else "0",
@@ -177,7 +185,7 @@ class Lookups:
     def packing(self, parameter: Parameter) -> Guard:
         """Makes a list of ints that are passed one by one."""
         name = parameter.name
-        test = condition(["more", f"{self._builtins['type']}({name}) is {self._builtins['int']}"], "or", 4)
+        test = condition(["more", f"{self._builtins['type']}({name}) in INTS"], "or", 4)
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:

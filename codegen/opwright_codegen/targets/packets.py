@@ -27,10 +27,10 @@ __all__ = ["Packet", "packet_view"]
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """All overloads of a name. `alias`: one stub serves. `lookup`: merged, straight-line for the first overload, which
-    is meant unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime. `arrays`
-    tests for plain arrays before that. Else `counted` is what their number, and the type of one, say about positional
-    arguments."""
+    """All overloads of a name. `alias`: one stub serves. Merged: straight-line for the first overload, which is meant
+    unless the line `elsewhere` tests true; `resolve` then leaves what no branch takes to the runtime. `arrays` tests
+    for plain arrays before that. Else `counted` is what the number of positional arguments, and the type of one, say.
+    Without a `lookup`, the statement `call` ends the function."""
 
     construction: str
     assignment: str
@@ -47,6 +47,7 @@ class Packet:
     resolve: str = ""
     counted: tuple[Branch, ...] = ()
     lookup: Lookup | None = None
+    call: str = ""
 
 
 def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView, lookups: Lookups) -> Packet:
@@ -74,6 +75,7 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         comment=comment,
         packing=_generic_packing(group, view.builtins),
         counted=tuple(counted_branches(group, view.builtins)),
+        call=f"return {names.packet}.call(args, kwargs)",
     )
 
 
@@ -90,7 +92,7 @@ def _generic_packing(group: tuple[OperatorView, ...], builtins: BuiltinNames) ->
                 return None
             alone = alone and not (len(positional) == at + 1 and _takes_int(positional[at].argument.type))
     before = "".join(f"args[{i}], " for i in range(at))
-    kind = f"{builtins['type']}(args[{at}]) is {builtins['int']}"
+    kind = f"{builtins['type']}(args[{at}]) in INTS"
     longer = f"{builtins['len']}(args) > {at if alone else at + 1}"
     packed = f"{before}{builtins['list']}(args[{at}:]){'' if before else ','}"
     return Guard(condition([longer, kind], "and", 4), f"args = ({packed})")
@@ -117,28 +119,52 @@ class _Merged:
     overloads: tuple[OperatorView, ...]
     deciding: tuple[int, ...]
     outs: tuple[Parameter, ...]
+    out: OperatorView | None
 
     def packet(self, bare: Packet, builtins: BuiltinNames, lookups: Lookups) -> Packet:
         """`bare` with all that a merged packet has."""
         first = self.overloads[0]
-        assert bare.packet is not None
+        name = bare.packet
+        assert name is not None
+        bare = replace(
+            bare,
+            signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
+            packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
+        )
+        if len(self.overloads) == 1:
+            bare = replace(bare, elsewhere=self._elsewhere(builtins, False), resolve=self._written(name))
+            if first.operator.is_composite:  # which takes longer than a call
+                return replace(bare, call=_stub_call(first, 4))
+            return replace(bare, lookup=lookups.of(first, packs_ints=False))
         lookup = lookups.of(first, packs_ints=False)
-        if len(self.overloads) > 1:  # what is no tensor may suit another overload, or none: the error lists them all
-            lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(bare.packet, ())))
+        # What is no tensor may suit another overload, or none: the error lists them all.
+        lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(name, ())))
         arrays = self._arrays(lookups)
         if arrays:
             lookup = replace(lookup, arrays="")
         return replace(
             bare,
-            signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
-            packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
             kinds=self._kinds(builtins),
             arrays=arrays,
             elsewhere=self._elsewhere(builtins, bool(arrays)),
-            branches=tuple(Branch(self._test(o, builtins), _stub_call(o)) for o in self.overloads[1:]),
-            resolve=self._resolve(bare.packet, self.outs),
+            branches=self._branches(builtins),
+            resolve=self._resolve(name, self.outs),
             lookup=lookup,
         )
+
+    def _branches(self, builtins: BuiltinNames) -> tuple[Branch, ...]:
+        branches = [
+            Branch(self._test(o, builtins, [f"{p.name} is None" for p in self.outs]), _stub_call(o, 12))
+            for o in self.overloads[1:]
+        ]
+        if self.out is not None:
+            test = self._test(self.overloads[0], builtins, [f"{self.outs[0].name} is not None"])
+            branches.append(Branch(test, _stub_call(self.out, 12)))
+        return tuple(branches)
+
+    def _written(self, packet: str) -> str:
+        """The statement for a call with `out`, where there are no overloads to tell apart."""
+        return self._resolve(packet, self.outs) if self.out is None else _stub_call(self.out, 8)
 
     @property
     def _ints(self) -> int | None:
@@ -214,8 +240,7 @@ class _Merged:
         tests += [f"{p.name} is not None" for p in self.outs]
         return condition(tests, "or", 4) if tests else ""
 
-    def _test(self, view: OperatorView, builtins: BuiltinNames) -> str:
-        tests = [f"{p.name} is None" for p in self.outs]
+    def _test(self, view: OperatorView, builtins: BuiltinNames, tests: list[str]) -> str:
         for i, position in enumerate(self.deciding):
             kind = _kind(i, len(self.deciding))
             exact = _kinds_of(view.parameters[position].argument.type, builtins) or ()
@@ -241,9 +266,9 @@ def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None
             return None
 
 
-def _stub_call(view: OperatorView) -> str:
+def _stub_call(view: OperatorView, indent: int) -> str:
     arguments = [f"{p.name}={p.name}" if p.argument.kwarg_only else p.name for p in view.parameters]
-    return bracketed(f"return {view.stub}(", arguments, ")", 12)
+    return bracketed(f"return {view.stub}(", arguments, ")", indent)
 
 
 def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:
@@ -272,9 +297,19 @@ def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged |
     }
     if any(name in outs for name, _ in shape) or any(p.tensors is not Tensors.ONE for p in outs.values()):
         return None
-    merged = _Merged(tuple(overloads), deciding, tuple(outs.values()))
+    merged = _Merged(tuple(overloads), deciding, tuple(outs.values()), _only_out(group, overloads[0], len(outs)))
     keywords = [merged._is_keyword(i) for i in positions]
     return merged if keywords == sorted(keywords) else None
+
+
+def _only_out(group: tuple[OperatorView, ...], first: OperatorView, count: int) -> OperatorView | None:
+    """The one out variant with the parameters of `first` and a single `out`, where the group's others have no more."""
+    shape = [(p.name, p.argument.type) for p in first.parameters]
+    for view in group if count == 1 else ():
+        is_out = view.operator.kind is SchemaKind.OUT
+        if is_out and [(p.name, p.argument.type) for p in view.parameters[:-1]] == shape:
+            return view
+    return None
 
 
 def _has_lists(view: OperatorView) -> bool:

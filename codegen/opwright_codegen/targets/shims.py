@@ -9,13 +9,13 @@ from opwright_codegen.bindings import Binding, Inline, Named, Plans, ViewOf, res
 from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula_emit import Spelling, with_out
 from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.layout import LINE, bracketed, condition, fill_comment, formula_lines, operation
+from opwright_codegen.layout import LINE, bracketed, formula_lines, operation
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
 from opwright_codegen.views import Side, Tensors, annotation, return_annotation, signature, tensors_in
 
-__all__ = ["RESERVED", "FastShim", "Shim", "ShimBuilder", "ShimNames", "returned", "spelled"]
+__all__ = ["RESERVED", "ShimBuilder", "ShimNames", "returned", "spelled"]
 
 # What shims use beside their arguments.
 RESERVED = (
@@ -37,45 +37,6 @@ class ShimNames:
     facts: DenseFacts | None
 
 
-@dataclass(frozen=True, slots=True)
-class FastShim:
-    """A `_dense` or `_arrays` shim: leaves to `general` where `elsewhere` holds or `compute` raises."""
-
-    comment: str
-    signature: str
-    arrays: tuple[str, ...]
-    elsewhere: str
-    general: str
-    compute: str
-    check: str
-    result: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Shim:
-    """A general shim: statements in the order they run, and its fast companions."""
-
-    comment: str
-    signature: str
-    statements: tuple[str, ...]
-    fast: tuple[FastShim, ...]
-
-    def texts(self) -> list[str]:
-        """All text, for finding the names used."""
-        found = [self.signature, *self.statements]
-        for fast in self.fast:
-            found += [
-                fast.signature,
-                *fast.arrays,
-                fast.elsewhere,
-                fast.general,
-                fast.compute,
-                fast.check,
-                *fast.result,
-            ]
-        return found
-
-
 def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, str]) -> Formula:
     """The formula with names of dtypes, rules and operators as the module has them."""
 
@@ -93,78 +54,71 @@ def spelled(formula: Formula, rules: Mapping[str, str], functions: Mapping[str, 
 
 
 class ShimBuilder:
-    """Builds the shims of one binding."""
+    """Builds the shim of one binding. `own` are the names of its arguments, `arrays` those of their arrays."""
 
     def __init__(
         self, binding: Binding, builtins: BuiltinNames, names: ShimNames, xp: str, modules: Mapping[str, str]
     ) -> None:
-        self._binding = binding
-        self._view = binding.view
-        self._schema = binding.view.schema
-        self._builtins = builtins
-        self._names = names
+        self.binding = binding
+        self.view = binding.view
+        self.schema = binding.view.schema
+        self.builtins = builtins
+        self.names = names
         self._xp = xp
         self._modules = modules
-        self._namer = Namer((*RESERVED, *_numbered(len(self._schema.returns)), names.general, *modules.values()))
-        self._own = {a.name: self._namer.claim(a.name) for a in self._schema.arguments}
-        self._arrays = self._array_names()
+        self._namer = Namer((*RESERVED, *_numbered(len(self.schema.returns)), names.general, *modules.values()))
+        self.own = {a.name: self._namer.claim(a.name) for a in self.schema.arguments}
+        self.arrays = self._array_names()
         self._prefix = "builtins." if builtins.hides(BUILTINS) else ""
 
-    def shim(self, key: str) -> Shim:
-        fast = []
-        facts = self._names.facts
-        if facts is not None and self._names.dense:
-            fast.append(self._fast(facts, key))
-        if facts is not None and self._names.arrays:
-            fast.append(self._fast_arrays(facts))
-        return Shim(
-            fill_comment(self._view.declaration),
-            self._signature(self._names.general),
-            tuple(self._statements()),
-            tuple(fast),
-        )
-
     # -- names
+
+    def claim(self, name: str) -> str:
+        """A variable of that name, or one like it where that is taken."""
+        return self._namer.claim(name)
 
     def _array_names(self) -> dict[str, str]:
         """The variable that holds the array or arrays of a tensor argument."""
         return {
-            a.name: self._namer.claim(f"{self._own[a.name]}_")
-            for a in self._schema.arguments
+            a.name: self._namer.claim(f"{self.own[a.name]}_")
+            for a in self.schema.arguments
             if a.type.is_tensor_like or self._is_operand(a.name)
         }
 
     def _is_operand(self, name: str) -> bool:
-        meta = self._binding.meta
+        meta = self.binding.meta
         return isinstance(meta, Plans) and name in meta.operands
 
-    def _signature(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
+    def head(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
+        """The `def` line of a function that takes the operator's arguments."""
         parameters = [
-            f"{self._own[a.name]}: {annotation(a.type, self._builtins, tensor=tensor, side=Side.KERNEL)}"
-            for a in self._schema.arguments
+            f"{self.own[a.name]}: {annotation(a.type, self.builtins, tensor=tensor, side=Side.KERNEL)}"
+            for a in self.schema.arguments
         ]
-        found = returned or return_annotation(self._schema.returns, self._builtins)
+        found = returned or return_annotation(self.schema.returns, self.builtins)
         return signature(name, parameters, found)
 
-    def _spelling(self, arguments: Mapping[str, str]) -> Spelling:
+    def spelling(self, arguments: Mapping[str, str]) -> Spelling:
+        """How formulas are written, with these words for arguments."""
         return Spelling(xp=self._xp, builtin=self._prefix, arguments=arguments)
 
     # -- the general shim
 
-    def _statements(self) -> list[str]:
-        meta = self._binding.meta
+    def statements(self) -> list[str]:
+        """The body of the general shim."""
+        meta = self.binding.meta
         if isinstance(meta, ViewOf):
-            return [*self._unwrapped(), *self._view_statements(meta)]
+            return [*self.unwrapped(), *self._view_statements(meta)]
         if isinstance(meta, Plans):
-            return self._planned(meta)
-        return [*self._unwrapped(), *self._direct()]
+            return self.planned(meta)
+        return [*self.unwrapped(), *self._direct()]
 
-    def _unwrapped(self) -> list[str]:
+    def unwrapped(self) -> list[str]:
         """The arrays of tensors that may be missing or several; those of others are spelled `self.array`."""
         found = []
-        used = self._mentioned() | self._planned_by()
-        for argument in self._schema.arguments:
-            name = self._own[argument.name]
+        used = self.mentioned() | self._planned_by()
+        for argument in self.schema.arguments:
+            name = self.own[argument.name]
             if argument.name not in used:
                 continue
             match tensors_in(argument.type):
@@ -178,39 +132,40 @@ class ShimBuilder:
                     text = f"None if {name} is None else [item.array for item in {name}]"
                 case _:
                     continue
-            found.append(operation(text, ("if", "else"), 4, f"{self._arrays[argument.name]} = "))
+            found.append(operation(text, ("if", "else"), 4, f"{self.arrays[argument.name]} = "))
         return found
 
     def _planned_by(self) -> set[str]:
         """The arguments that `meta` mentions."""
-        meta = self._binding.meta
+        meta = self.binding.meta
         formulas = meta.formulas if isinstance(meta, Plans) else ()
         nodes = (node for formula in formulas for node in walk(formula))
         return {node.name for node in nodes if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
 
-    def _given(self) -> dict[str, str]:
+    def given(self) -> dict[str, str]:
         """How arguments are spelled where tensors stand for their arrays."""
         found = {}
-        for argument in self._schema.arguments:
-            name = self._own[argument.name]
+        for argument in self.schema.arguments:
+            name = self.own[argument.name]
             held = tensors_in(argument.type)
             if held is Tensors.ONE:
                 name = f"{name}.array"
             elif argument.type.is_tensor_like:
-                name = self._arrays[argument.name]
+                name = self.arrays[argument.name]
             found[argument.name] = name
         return found
 
-    def _planned(self, meta: Plans) -> list[str]:
-        outputs = len(self._schema.returns)
-        statements = self._unwrapped()
-        given = self._given()
+    def planned(self, meta: Plans) -> list[str]:
+        """Its body where a rule says what the results look like."""
+        outputs = len(self.schema.returns)
+        statements = self.unwrapped()
+        given = self.given()
         names = ["plan"] if outputs == 1 else [f"plan{i}" for i in range(outputs)]
-        is_list = outputs == 1 and self._schema.returns[0].type.is_list_like
+        is_list = outputs == 1 and self.schema.returns[0].type.is_list_like
         if is_list:
             names = ["plans"]
-        spelling = self._spelling(given)
-        formulas = [self._rule_call(formula) for formula in meta.formulas]
+        spelling = self.spelling(given)
+        formulas = [self.rule_call(formula) for formula in meta.formulas]
         if len(formulas) == len(names):
             statements += [
                 formula_lines(formula, spelling, 4, f"{name} = ") for name, formula in zip(names, formulas, strict=True)
@@ -222,52 +177,53 @@ class ShimBuilder:
             statements.append(f"{unpacked} = {'plans[0]' if is_list else names[0]}.operands")
         if is_list:
             return [*statements, *self._list_result(used)]
-        if self._schema.kind is SchemaKind.FUNCTIONAL:
+        if self.schema.kind is SchemaKind.FUNCTIONAL:
             return [*statements, *self._functional(names, used)]
         return [*statements, *self._written(names, used)]
 
-    def _rule_call(self, formula: Formula) -> Formula:
+    def rule_call(self, formula: Formula) -> Formula:
+        """A formula of `meta` with rules named as the module has them."""
         return spelled(formula, self._rule_names(), {})
 
     def _rule_names(self) -> dict[str, str]:
         return {path: f"{self._modules[path.partition(':')[0]]}.{path.partition(':')[2]}" for path in self._paths()}
 
     def _paths(self) -> list[str]:
-        return [path for path in self._binding.rule_paths() if ":" in path]
+        return [path for path in self.binding.rule_paths() if ":" in path]
 
     def _operands(self, meta: Plans, given: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         """The left side that takes the plan's operands, and how arguments are spelled behind it."""
         used = dict(given)
-        mentioned = self._mentioned()
+        mentioned = self.mentioned()
         targets = []
         for name in meta.operands:
             if name is None or name not in mentioned:
-                targets.append("_" if name is None else self._namer.claim(f"_{self._own[name]}"))
+                targets.append("_" if name is None else self._namer.claim(f"_{self.own[name]}"))
             else:
-                targets.append(self._arrays[name])
-                used[name] = self._arrays[name]
+                targets.append(self.arrays[name])
+                used[name] = self.arrays[name]
         if not any(name in mentioned for name in meta.operands if name is not None):
             return "", used
         if meta.is_list:
             return targets[0], used
         return f"({targets[0]},)" if len(targets) == 1 else ", ".join(targets), used
 
-    def _mentioned(self) -> set[str]:
+    def mentioned(self) -> set[str]:
         """The arguments that the kernel is given."""
-        kernel = self._binding.kernel
+        kernel = self.binding.kernel
         if isinstance(kernel, Inline):
-            return {use.name for use in self._binding.references() if use.kind is Kind.ARGUMENT}
+            return {use.name for use in self.binding.references() if use.kind is Kind.ARGUMENT}
         return set(self._kernel_arguments())
 
     def _kernel_arguments(self) -> list[str]:
         """A named kernel is called with all arguments; results that it makes itself are none of them."""
-        without_out = self._binding.meta is not None
-        outs = {a.name for a in self._binding.base.schema.out_arguments} if without_out else set()
-        return [a.name for a in self._binding.base.schema.arguments if a.name not in outs]
+        without_out = self.binding.meta is not None
+        outs = {a.name for a in self.binding.base.schema.out_arguments} if without_out else set()
+        return [a.name for a in self.binding.base.schema.arguments if a.name not in outs]
 
     def _call(self, out: str = "") -> Formula:
         """The kernel's call or formula, writing into `out` where it can."""
-        kernel = self._binding.kernel
+        kernel = self.binding.kernel
         match kernel:
             case Inline(formula):
                 formula = spelled(formula, {}, {})
@@ -275,7 +231,7 @@ class ShimBuilder:
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []
                 names = self._kernel_arguments()
-                has_out = function.takes_out and self._binding.meta is not None
+                has_out = function.takes_out and self.binding.meta is not None
                 arguments += [Reference(Kind.ARGUMENT, n) for n in names]
                 keywords = (("out", Verbatim(out)),) if out and has_out else ()
                 return Call(Verbatim(f"{self._modules[function.module]}.{function.name}"), tuple(arguments), keywords)
@@ -283,7 +239,7 @@ class ShimBuilder:
                 raise AssertionError("unbound kernels have no shim")
 
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
-        return formula_lines(self._call(out), self._spelling(arguments), 4, before, after)
+        return formula_lines(self._call(out), self.spelling(arguments), 4, before, after)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
         return [
@@ -294,28 +250,28 @@ class ShimBuilder:
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
             call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
-            return [formula_lines(call, self._spelling(arguments), 4, "return ")]
+            return [formula_lines(call, self.spelling(arguments), 4, "return ")]
         results = [f"result{i}" for i in range(len(plans))]
         wrapped = [f"new_result({p}, {r})" for p, r in zip(plans, results, strict=True)]
         return [*self._results(results, arguments), returned(wrapped)]
 
     def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         """Several results: a formula each, or what the kernel returns, unpacked."""
-        kernel = self._binding.kernel
+        kernel = self.binding.kernel
         formulas = result_formulas(kernel, len(names)) if isinstance(kernel, Inline) else None
         if formulas is None:
             return [self._statement(arguments, f"{', '.join(names)} = ", "")]
-        spelling = self._spelling(arguments)
+        spelling = self.spelling(arguments)
         return [formula_lines(f, spelling, 4, f"{n} = ") for n, f in zip(names, formulas, strict=True)]
 
     def _written(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
-        written = [self._own[a.name] for a in self._schema.mutated_arguments]
-        take = "inplace" if self._schema.kind is SchemaKind.INPLACE else "target"
+        written = [self.own[a.name] for a in self.schema.mutated_arguments]
+        take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         if len(plans) == 1:
             call = Call(Verbatim("plan.store"), (self._call("plan.out(target)"), Verbatim("target")))
             return [
                 f"target = plan.{take}({written[0]})",
-                formula_lines(call, self._spelling(arguments), 4),
+                formula_lines(call, self.spelling(arguments), 4),
                 f"return {written[0]}",
             ]
         numbered = list(zip(plans, written, range(len(plans)), strict=True))
@@ -329,21 +285,21 @@ class ShimBuilder:
     # -- without plans
 
     def _view_statements(self, meta: ViewOf) -> list[str]:
-        base = self._own[meta.argument]
-        given = self._given()
-        if len(self._schema.returns) == 1:
-            wrapper = "wrap_views" if self._schema.returns[0].type.is_list_like else "wrap_view"
+        base = self.own[meta.argument]
+        given = self.given()
+        if len(self.schema.returns) == 1:
+            wrapper = "wrap_views" if self.schema.returns[0].type.is_list_like else "wrap_view"
             call = Call(Verbatim(wrapper), (Verbatim(base), self._call()))
-            return [formula_lines(call, self._spelling(given), 4, "return ")]
-        results = [f"result{i}" for i in range(len(self._schema.returns))]
+            return [formula_lines(call, self.spelling(given), 4, "return ")]
+        results = [f"result{i}" for i in range(len(self.schema.returns))]
         return [*self._results(results, given), returned([f"wrap_view({base}, {name})" for name in results])]
 
     def _direct(self) -> list[str]:
         """The kernel makes all its results, or writes them all."""
-        returns = self._schema.returns
-        given = self._given()
+        returns = self.schema.returns
+        given = self.given()
         if not returns or returns[0].is_write:
-            names = {a.annotations: self._own[a.name] for a in self._schema.mutated_arguments}
+            names = {a.annotations: self.own[a.name] for a in self.schema.mutated_arguments}
             written = [names[r.annotations] for r in returns]
             return [self._statement(given, "", ""), *([returned(written)] if written else [])]
         if len(returns) > 1:
@@ -351,88 +307,11 @@ class ShimBuilder:
             wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
             return [*self._results(results, given), returned(wrapped)]
         if not returns[0].type.is_tensor_like:
-            kind = annotation(returns[0].type, self._builtins, side=Side.RESULT)
+            kind = annotation(returns[0].type, self.builtins, side=Side.RESULT)
             return [self._statement(given, f"result: {kind} = ", ""), "return result"]
         if returns[0].type.is_list_like:
             return [self._statement(given, "result = ", ""), returned([_wrapped("result", returns[0])])]
-        return [formula_lines(Call(Verbatim("wrap"), (self._call(),)), self._spelling(given), 4, "return ")]
-
-    # -- the fast shims
-
-    def _fast(self, facts: DenseFacts, key: str) -> FastShim:
-        arrays = {name: self._arrays[name] for name in facts.operands}
-        first = arrays[facts.operands[0]]
-        tests = self._tests(facts, arrays)
-        if facts.writes and len(arrays) > 1:
-            # Arrays that share memory have one owner, or one owns the other's; what overlaps in part is an error.
-            for name in facts.operands[1:]:
-                other = arrays[name]
-                tests.append(
-                    f"({other}.base is not None and ({other}.base is {first} or {other}.base is {first}.base))"
-                )
-                tests.append(f"{other} is {first}.base")
-        passed = ", ".join(self._own[a.name] for a in self._schema.arguments)
-        general = f"return {self._names.general}({passed})"
-        formula = spelled(facts.formula, {}, {})
-        before = "result = "
-        result: tuple[str, ...]
-        if facts.writes:
-            formula = with_out(formula, first, positional=True) or formula
-            before, check = "", ""
-            result = (f"return {self._own[facts.operands[0]]}",)
-        else:
-            check = f"result.dtype is not {first}.dtype" if facts.checks_result else ""
-            result = (
-                "made = Tensor()",
-                "made.array = result",
-                f"made.keys = DENSE_{key}",
-                "made.edge = None",
-                "made.extra = None",
-                "return made",
-            )
-        return FastShim(
-            fill_comment(self._view.declaration),
-            self._signature(self._names.dense),
-            tuple(f"{array} = {self._own[name]}.array" for name, array in arrays.items()),
-            condition(tests, "or", 4) if tests else "",
-            general,
-            formula_lines(formula, self._spelling({**self._own, **arrays}), 8, before),
-            check,
-            result,
-        )
-
-    def _fast_arrays(self, facts: DenseFacts) -> FastShim:
-        arrays = {name: self._own[name] for name in facts.operands}
-        first = arrays[facts.operands[0]]
-        # NumPy numbers its dtypes: those above 16 are half, bfloat16, and what no Tensor can have.
-        tests = [*self._tests(facts, arrays), f"{first}.dtype.num > 16"]
-        passed = ", ".join(
-            f"wrap({self._own[a.name]})" if a.name in arrays else self._own[a.name] for a in self._schema.arguments
-        )
-        return FastShim(
-            fill_comment(self._view.declaration),
-            self._signature(self._names.arrays, "NDArray[Any]", "Any"),
-            (),
-            condition(tests, "or", 4),
-            f"return {self._names.general}({passed}).array",
-            formula_lines(spelled(facts.formula, {}, {}), self._spelling(self._own), 8, "result = "),
-            f"result.dtype is not {first}.dtype" if facts.checks_result else "",
-            (f"return result if {self._builtins['type']}(result) is ndarray else np.asarray(result)",),
-        )
-
-    def _tests(self, facts: DenseFacts, arrays: Mapping[str, str]) -> list[str]:
-        """What sends a call to the general shim."""
-        first, *others = [arrays[name] for name in facts.operands]
-        kind = self._builtins["type"]
-        tests = [f"{self._own[name]} != {value!r}" for name, value in facts.ones]
-        tests += [f"{other}.dtype is not {first}.dtype" for other in others]
-        if facts.kinds:
-            tests.append(f'{first}.dtype.kind not in "{facts.kinds}"')
-        for name in facts.scalars:
-            own = self._own[name]
-            exact = (self._builtins["float"], self._builtins["int"])
-            tests.append(f"({kind}({own}) is not {exact[0]} and {kind}({own}) is not {exact[1]})")
-        return tests
+        return [formula_lines(Call(Verbatim("wrap"), (self._call(),)), self.spelling(given), 4, "return ")]
 
 
 def _numbered(outputs: int) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import LINE, bracketed, fill_comment, fill_string, quoted
@@ -25,7 +24,6 @@ from opwright_codegen.views import (
     result_fields,
     return_annotation,
     signature,
-    source_path,
     tuple_text,
 )
 
@@ -33,7 +31,9 @@ __all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 
 TEMPLATE = "ops.py.j2"
 # What tests and conversions of arguments may use.
-_TESTED = frozenset(("Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray"))
+_TESTED = frozenset(
+    ("INTS", "Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
     words |= words_in(lookups.texts()) & _TESTED
+    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     if any(stub.result is not None for stub in stubs):
         words |= {"NamedTuple", "show_result"}
-    if any(lookup is not None for lookup in found):
+    if any(lookup is not None and lookup.keys for lookup in found):
         words.add("active_modes")
     if any(lookup.arrays for lookup in found if lookup is not None) or any(packet.arrays for packet in packets):
         words.add("ARRAYS")
@@ -100,7 +101,7 @@ class _StubMaker:
         self._lookups = lookups
         self._tags: dict[frozenset[str], str] = {}
         self._returns: dict[tuple[Return, ...], str] = {}
-        self._path = cache(source_path)
+        self._sources = view.sources
 
     def stub(self, view: OperatorView) -> Stub:
         if view.is_generic:
@@ -138,7 +139,7 @@ class _StubMaker:
         if first is not None:
             lines.append(f"kwarg_only={first}")
         location = operator.location
-        lines.append(f"where={quoted(f'{self._path(location.source.path)}:{location.line}')}")
+        lines.append(f"where={quoted(f'{self._sources[location.source.path]}:{location.line}')}")
         if operator.tags:
             lines.append(self._tags.get(operator.tags) or self._tags_line(operator.tags))
         inner = ",\n    ".join(lines)

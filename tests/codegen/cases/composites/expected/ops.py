@@ -275,29 +275,7 @@ _pair_first = declare(
 # pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first,
 #     Tensor(b!) second)
 def pair_first(self: Tensor, other: Tensor | None = None, *, first: Tensor, second: Tensor) -> pair_first_result:
-    modes = active_modes()
-    if (
-        type(self) is ndarray
-        and (other is None or type(other) is ndarray)
-        and type(first) is ndarray
-        and type(second) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _pair_first.table[ARRAYS]
-        except KeyError:
-            return _pair_first.call(self, other, first, second)
-        return pair_first_result(*kernel(self, other, first, second))
-    try:
-        keys = self.keys | first.keys | second.keys
-        if other is not None:
-            keys |= other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pair_first.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pair_first.call(self, other, first, second)
-    return pair_first_result(*kernel(self, other, first, second))
+    return _pair_first.call(self, other, first, second)
 
 
 _pair_first.stub = pair_first
@@ -420,21 +398,7 @@ _ramp_out = declare(
 def ramp_out(n: int, *, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _ramp_out.convert(0, n)
-    modes = active_modes()
-    if type(out) is ndarray and modes is None:
-        try:
-            kernel = _ramp_out.table[ARRAYS]
-        except KeyError:
-            return _ramp_out.call(n, out)
-        return kernel(n, out)
-    try:
-        keys = out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ramp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ramp_out.call(n, out)
-    return kernel(n, out)
+    return _ramp_out.call(n, out)
 
 
 _ramp_out.stub = ramp_out
@@ -451,21 +415,7 @@ _tenfold_out = declare(
 
 # tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tenfold_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _tenfold_out.table[ARRAYS]
-        except KeyError:
-            return _tenfold_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tenfold_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tenfold_out.call(self, out)
-    return kernel(self, out)
+    return _tenfold_out.call(self, out)
 
 
 _tenfold_out.stub = tenfold_out
@@ -484,21 +434,7 @@ _halves_out = declare(
 def halves_out(self: Tensor, *, n: int = 2, out: Tensor) -> Tensor:
     if type(n) is not int:
         n = _halves_out.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _halves_out.table[ARRAYS]
-        except KeyError:
-            return _halves_out.call(self, n, out)
-        return kernel(self, n, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _halves_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _halves_out.call(self, n, out)
-    return kernel(self, n, out)
+    return _halves_out.call(self, n, out)
 
 
 _halves_out.stub = halves_out
@@ -548,19 +484,7 @@ _pieces_out = declare(
 
 # pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
 def pieces_out(self: Tensor, *, out: Sequence[Tensor]) -> None:
-    if type(out) is not list:
-        return _pieces_out.call(self, out)
-    modes = active_modes()
-    try:
-        keys = self.keys
-        for item in out:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pieces_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pieces_out.call(self, out)
-    return kernel(self, out)
+    return _pieces_out.call(self, out)
 
 
 _pieces_out.stub = pieces_out
@@ -607,22 +531,8 @@ _tenfold = packet("demo::tenfold")
 # tenfold: default, out
 def tenfold(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _tenfold.call((self,), {"out": out})
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _tenfold_default.table[ARRAYS]
-        except KeyError:
-            return _tenfold_default.call(self)
-        return kernel(self)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _tenfold_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _tenfold_default.call(self)
-    return kernel(self)
+        return tenfold_out(self, out=out)
+    return tenfold_default(self)
 
 
 _tenfold.stub = tenfold
@@ -633,24 +543,8 @@ _halves = packet("demo::halves")
 # halves: default, out
 def halves(self: Tensor, *, n: int = 2, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _halves.call((self,), {"n": n, "out": out})
-    if type(n) is not int:
-        n = _halves_default.convert(1, n)
-    modes = active_modes()
-    if type(self) is ndarray and modes is None:
-        try:
-            kernel = _halves_default.table[ARRAYS]
-        except KeyError:
-            return _halves_default.call(self, n)
-        return kernel(self, n)
-    try:
-        keys = self.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _halves_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _halves_default.call(self, n)
-    return kernel(self, n)
+        return halves_out(self, n=n, out=out)
+    return halves_default(self, n=n)
 
 
 _halves.stub = halves
@@ -668,23 +562,7 @@ def pair(
 ) -> Any:
     if first is not None or second is not None:
         return _pair.call((self, other), {"first": first, "second": second})
-    modes = active_modes()
-    if type(self) is ndarray and (other is None or type(other) is ndarray) and modes is None:
-        try:
-            kernel = _pair_default.table[ARRAYS]
-        except KeyError:
-            return _pair_default.call(self, other)
-        return pair_default_result(*kernel(self, other))
-    try:
-        keys = self.keys
-        if other is not None:
-            keys |= other.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _pair_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _pair_default.call(self, other)
-    return pair_default_result(*kernel(self, other))
+    return pair_default(self, other)
 
 
 _pair.stub = pair
@@ -723,25 +601,7 @@ def ramp(
             (n,),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
         )
-    if type(n) is not int:
-        n = _ramp_default.convert(0, n)
-    if dtype is not None and not is_dtype(dtype):
-        dtype = _ramp_default.convert(1, dtype)
-    if layout is not None and type(layout) is not Layout:
-        layout = _ramp_default.convert(2, layout)
-    if device is not None and type(device) is not Device:
-        device = _ramp_default.convert(3, device)
-    if pin_memory is not None and type(pin_memory) is not bool:
-        pin_memory = _ramp_default.convert(4, pin_memory)
-    modes = active_modes()
-    try:
-        keys = 0
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _ramp_default.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _ramp_default.call(n, dtype, layout, device, pin_memory)
-    return kernel(n, dtype, layout, device, pin_memory)
+    return ramp_default(n, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 _ramp.stub = ramp

@@ -155,19 +155,7 @@ _join_out = declare(
 def join_out(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor) -> Tensor:
     if type(dim) is not int:
         dim = _join_out.convert(1, dim)
-    if type(tensors) is not list:
-        return _join_out.call(tensors, dim, out)
-    modes = active_modes()
-    try:
-        keys = out.keys
-        for item in tensors:
-            keys |= item.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _join_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _join_out.call(tensors, dim, out)
-    return kernel(tensors, dim, out)
+    return _join_out.call(tensors, dim, out)
 
 
 _join_out.stub = join_out
@@ -178,7 +166,7 @@ _join = packet("demo::join")
 # join: default, out
 def join(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _join.call((tensors, dim), {"out": out})
+        return join_out(tensors, dim, out=out)
     if type(dim) is not int:
         dim = _join_default.convert(1, dim)
     if type(tensors) is not list:

@@ -285,61 +285,7 @@ def a_very_long_operator_name_that_leaves_little_room_out(
             3,
             the_tolerance_to_be_used_in_comparisons,
         )
-    modes = active_modes()
-    if (
-        type(the_first_argument_with_a_long_name) is ndarray
-        and type(the_second_argument_with_a_long_name) is ndarray
-        and (the_third_argument_with_a_long_name is None or type(the_third_argument_with_a_long_name) is ndarray)
-        and type(out0) is ndarray
-        and type(out1) is ndarray
-        and type(out2) is ndarray
-        and modes is None
-    ):
-        try:
-            kernel = _a_very_long_operator_name_that_leaves_little_room_out.table[ARRAYS]
-        except KeyError:
-            return _a_very_long_operator_name_that_leaves_little_room_out.call(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
-                out0,
-                out1,
-                out2,
-            )
-        return kernel(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
-            out0,
-            out1,
-            out2,
-        )
-    try:
-        keys = (
-            the_first_argument_with_a_long_name.keys
-            | the_second_argument_with_a_long_name.keys
-            | out0.keys
-            | out1.keys
-            | out2.keys
-        )
-        if the_third_argument_with_a_long_name is not None:
-            keys |= the_third_argument_with_a_long_name.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _a_very_long_operator_name_that_leaves_little_room_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _a_very_long_operator_name_that_leaves_little_room_out.call(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
-            out0,
-            out1,
-            out2,
-        )
-    return kernel(
+    return _a_very_long_operator_name_that_leaves_little_room_out.call(
         the_first_argument_with_a_long_name,
         the_second_argument_with_a_long_name,
         the_third_argument_with_a_long_name,

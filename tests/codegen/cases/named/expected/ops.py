@@ -205,21 +205,7 @@ _softplus_out = declare(
 def softplus_out(self: Tensor, beta: float = 1.0, *, out: Tensor) -> Tensor:
     if type(beta) is not float:
         beta = _softplus_out.convert(1, beta)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _softplus_out.table[ARRAYS]
-        except KeyError:
-            return _softplus_out.call(self, beta, out)
-        return kernel(self, beta, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _softplus_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _softplus_out.call(self, beta, out)
-    return kernel(self, beta, out)
+    return _softplus_out.call(self, beta, out)
 
 
 _softplus_out.stub = softplus_out
@@ -270,21 +256,7 @@ _scale_out = declare(
 def scale_out(self: Tensor, factor: float, *, out: Tensor) -> Tensor:
     if type(factor) is not float:
         factor = _scale_out.convert(1, factor)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _scale_out.table[ARRAYS]
-        except KeyError:
-            return _scale_out.call(self, factor, out)
-        return kernel(self, factor, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scale_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scale_out.call(self, factor, out)
-    return kernel(self, factor, out)
+    return _scale_out.call(self, factor, out)
 
 
 _scale_out.stub = scale_out
@@ -314,21 +286,7 @@ def moments_out(
         dim = [dim] if type(dim) is int else _moments_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _moments_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(out0) is ndarray and type(out1) is ndarray and modes is None:
-        try:
-            kernel = _moments_out.table[ARRAYS]
-        except KeyError:
-            return _moments_out.call(self, dim, keepdim, out0, out1)
-        return kernel(self, dim, keepdim, out0, out1)
-    try:
-        keys = self.keys | out0.keys | out1.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _moments_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _moments_out.call(self, dim, keepdim, out0, out1)
-    return kernel(self, dim, keepdim, out0, out1)
+    return _moments_out.call(self, dim, keepdim, out0, out1)
 
 
 _moments_out.stub = moments_out
@@ -339,7 +297,7 @@ _softplus = packet("demo::softplus")
 # softplus: default, out
 def softplus(self: Tensor, beta: float = 1.0, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _softplus.call((self, beta), {"out": out})
+        return softplus_out(self, beta, out=out)
     if type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     modes = active_modes()
@@ -367,7 +325,7 @@ _scale = packet("demo::scale")
 # scale: default, out
 def scale(self: Tensor, factor: float, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _scale.call((self, factor), {"out": out})
+        return scale_out(self, factor, out=out)
     if type(factor) is not float:
         factor = _scale_default.convert(1, factor)
     modes = active_modes()

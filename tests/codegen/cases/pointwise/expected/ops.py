@@ -228,21 +228,7 @@ _add_out = declare(
 def add_out(self: Tensor, other: Tensor, *, alpha: Scalar = 1, out: Tensor) -> Tensor:
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _add_out.table[ARRAYS]
-        except KeyError:
-            return _add_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _add_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _add_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _add_out.call(self, other, alpha, out)
 
 
 _add_out.stub = add_out
@@ -296,21 +282,7 @@ def add_Scalar_out(self: Tensor, other: Scalar, alpha: Scalar = 1, *, out: Tenso
         other = _add_Scalar_out.convert(1, other)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Scalar_out.convert(2, alpha)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _add_Scalar_out.table[ARRAYS]
-        except KeyError:
-            return _add_Scalar_out.call(self, other, alpha, out)
-        return kernel(self, other, alpha, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _add_Scalar_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _add_Scalar_out.call(self, other, alpha, out)
-    return kernel(self, other, alpha, out)
+    return _add_Scalar_out.call(self, other, alpha, out)
 
 
 _add_Scalar_out.stub = add_Scalar_out
@@ -361,21 +333,7 @@ _exp_out = declare(
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _exp_out.table[ARRAYS]
-        except KeyError:
-            return _exp_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _exp_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _exp_out.call(self, out)
-    return kernel(self, out)
+    return _exp_out.call(self, out)
 
 
 _exp_out.stub = exp_out
@@ -431,6 +389,8 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
+        if out is not None and (kind is Tensor or kind is ndarray):
+            return add_out(self, other, alpha=alpha, out=out)
         return _add.call((self, other), {"alpha": alpha, "out": out})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
@@ -453,7 +413,7 @@ _exp = packet("demo::exp")
 # exp: default, out
 def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _exp.call((self,), {"out": out})
+        return exp_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:

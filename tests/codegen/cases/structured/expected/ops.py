@@ -95,21 +95,7 @@ def largest_values_out(
         dim = _largest_values_out.convert(1, dim)
     if type(keepdim) is not bool:
         keepdim = _largest_values_out.convert(2, keepdim)
-    modes = active_modes()
-    if type(self) is ndarray and type(values) is ndarray and type(indices) is ndarray and modes is None:
-        try:
-            kernel = _largest_values_out.table[ARRAYS]
-        except KeyError:
-            return _largest_values_out.call(self, dim, keepdim, values, indices)
-        return largest_values_out_result(*kernel(self, dim, keepdim, values, indices))
-    try:
-        keys = self.keys | values.keys | indices.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _largest_values_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _largest_values_out.call(self, dim, keepdim, values, indices)
-    return largest_values_out_result(*kernel(self, dim, keepdim, values, indices))
+    return _largest_values_out.call(self, dim, keepdim, values, indices)
 
 
 _largest_values_out.stub = largest_values_out
@@ -192,21 +178,7 @@ _halve_out_rounding = declare(
 def halve_out_rounding(self: Tensor, rounding: str | None = None, *, out: Tensor) -> Tensor:
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_out_rounding.convert(1, rounding)
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _halve_out_rounding.table[ARRAYS]
-        except KeyError:
-            return _halve_out_rounding.call(self, rounding, out)
-        return kernel(self, rounding, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _halve_out_rounding.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _halve_out_rounding.call(self, rounding, out)
-    return kernel(self, rounding, out)
+    return _halve_out_rounding.call(self, rounding, out)
 
 
 _halve_out_rounding.stub = halve_out_rounding
@@ -254,7 +226,7 @@ _halve = packet("demo::halve")
 # halve: default, out_rounding
 def halve(self: Tensor, rounding: str | None = None, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _halve.call((self, rounding), {"out": out})
+        return halve_out_rounding(self, rounding, out=out)
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_default.convert(1, rounding)
     modes = active_modes()

@@ -90,21 +90,7 @@ _scale_out = declare(
 
 # scale.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(other) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _scale_out.table[ARRAYS]
-        except KeyError:
-            return _scale_out.call(self, other, out)
-        return kernel(self, other, out)
-    try:
-        keys = self.keys | other.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _scale_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _scale_out.call(self, other, out)
-    return kernel(self, other, out)
+    return _scale_out.call(self, other, out)
 
 
 _scale_out.stub = scale_out
@@ -179,21 +165,7 @@ _norm_out = declare(
 
 # norm.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, *, out: Tensor) -> Tensor:
-    modes = active_modes()
-    if type(self) is ndarray and type(out) is ndarray and modes is None:
-        try:
-            kernel = _norm_out.table[ARRAYS]
-        except KeyError:
-            return _norm_out.call(self, out)
-        return kernel(self, out)
-    try:
-        keys = self.keys | out.keys
-        if modes is not None:
-            keys = (keys | modes.include) & modes.mask
-        kernel = _norm_out.table[keys]
-    except (AttributeError, KeyError, TypeError):
-        return _norm_out.call(self, out)
-    return kernel(self, out)
+    return _norm_out.call(self, out)
 
 
 _norm_out.stub = norm_out
@@ -204,7 +176,7 @@ _scale = packet("demo::scale")
 # scale: default, out
 def scale(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _scale.call((self, other), {"out": out})
+        return scale_out(self, other, out=out)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -232,7 +204,7 @@ _norm = packet("demo::norm")
 # norm: default, out
 def norm(self: Tensor, *, out: Tensor | None = None) -> Any:
     if out is not None:
-        return _norm.call((self,), {"out": out})
+        return norm_out(self, out=out)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:

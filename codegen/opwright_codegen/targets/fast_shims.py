@@ -1,0 +1,125 @@
+"""The fast companions of a pointwise shim: Note [Kernel shims] in `kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from opwright_codegen.formula_emit import with_out
+from opwright_codegen.layout import condition, fill_comment, formula_lines
+from opwright_codegen.targets.dense import DenseFacts
+from opwright_codegen.targets.shims import ShimBuilder, spelled
+
+__all__ = ["FastShim", "FastShimBuilder"]
+
+
+@dataclass(frozen=True, slots=True)
+class FastShim:
+    """A `_dense` or `_arrays` shim: leaves to `general` where `elsewhere` holds or `compute` raises."""
+
+    comment: str
+    signature: str
+    arrays: tuple[str, ...]
+    elsewhere: str
+    general: str
+    compute: str
+    check: str
+    result: tuple[str, ...]
+
+
+class FastShimBuilder:
+    """Builds the fast shims beside a general one, whose names for things they share."""
+
+    def __init__(self, shim: ShimBuilder, facts: DenseFacts, key: str) -> None:
+        self._shim = shim
+        self._facts = facts
+        self._key = key
+
+    def shims(self) -> tuple[FastShim, ...]:
+        """Those that the backend has."""
+        names = self._shim.names
+        found = [self.dense()] if names.dense else []
+        return (*found, self.plain_arrays()) if names.arrays else tuple(found)
+
+    def dense(self) -> FastShim:
+        """For Tensors whose arrays are row-major."""
+        facts, shim = self._facts, self._shim
+        arrays = {name: shim.arrays[name] for name in facts.operands}
+        first = arrays[facts.operands[0]]
+        tests = self.tests(arrays)
+        if facts.writes and len(arrays) > 1:
+            # Arrays that share memory have one owner, or one owns the other's; what overlaps in part is an error.
+            for name in facts.operands[1:]:
+                other = arrays[name]
+                tests.append(
+                    f"({other}.base is not None and ({other}.base is {first} or {other}.base is {first}.base))"
+                )
+                tests.append(f"{other} is {first}.base")
+        passed = ", ".join(shim.own[a.name] for a in shim.schema.arguments)
+        general = f"return {shim.names.general}({passed})"
+        formula = spelled(facts.formula, {}, {})
+        before = "result = "
+        result: tuple[str, ...]
+        if facts.writes:
+            formula = with_out(formula, first, positional=True) or formula
+            before, check = "", ""
+            result = (f"return {shim.own[facts.operands[0]]}",)
+        else:
+            check = f"result.dtype is not {first}.dtype" if facts.checks_result else ""
+            result = (
+                "made = Tensor()",
+                "made.array = result",
+                f"made.keys = DENSE_{self._key}",
+                "made.edge = None",
+                "made.extra = None",
+                "return made",
+            )
+        return FastShim(
+            fill_comment(shim.view.declaration),
+            shim.head(shim.names.dense),
+            tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items()),
+            condition(tests, "or", 4) if tests else "",
+            general,
+            formula_lines(formula, shim.spelling({**shim.own, **arrays}), 8, before),
+            check,
+            result,
+        )
+
+    def plain_arrays(self) -> FastShim:
+        """For NumPy arrays."""
+        facts, shim = self._facts, self._shim
+        arrays = {name: shim.own[name] for name in facts.operands}
+        first = arrays[facts.operands[0]]
+        dtype = shim.claim("dtype")  # looked up once: a look-up takes a tenth of what NumPy takes for an add
+        # NumPy numbers its dtypes: those above 16 are half, bfloat16, and what no Tensor can have.
+        tests = [*self.tests(arrays, dtype), f"{dtype}.num > 16"]
+        passed = ", ".join(
+            f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments
+        )
+        return FastShim(
+            fill_comment(shim.view.declaration),
+            shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
+            (f"{dtype} = {first}.dtype",),
+            condition(tests, "or", 4),
+            f"return {shim.names.general}({passed}).array",
+            formula_lines(spelled(facts.formula, {}, {}), shim.spelling(shim.own), 8, "result = "),
+            f"result.dtype is not {dtype}" if facts.checks_result else "",
+            (f"return result if {shim.builtins['type']}(result) is ndarray else np.asarray(result)",),
+        )
+
+    def tests(self, arrays: Mapping[str, str], dtype: str = "") -> list[str]:
+        """What sends a call to the general shim; `dtype` is the variable that holds that of the first operand, if
+        one does."""
+        facts, shim = self._facts, self._shim
+        first, *others = [arrays[name] for name in facts.operands]
+        dtype = dtype or f"{first}.dtype"
+        kind = shim.builtins["type"]
+        tests = [f"{shim.own[name]} != {value!r}" for name, value in facts.ones]
+        tests += [f"{other}.dtype is not {dtype}" for other in others]
+        if facts.kinds:
+            tests.append(f'{dtype}.kind not in "{facts.kinds}"')
+        for name in facts.scalars:
+            own = shim.own[name]
+            exact = (shim.builtins["float"], shim.builtins["int"])
+            tests.append(f"({kind}({own}) is not {exact[0]} and {kind}({own}) is not {exact[1]})")
+        return tests
