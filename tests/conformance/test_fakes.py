@@ -15,8 +15,11 @@ from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
 
 import opwright
+from opwright.devices import Device
 from opwright.dtypes import complex64, float32, int64
 from opwright.fake import FakeTensorMode
+from opwright.fake.arrays import META_PLACE
+from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
 from opwright.testing import samples
 from opwright.testing.layouts import SITUATIONS
@@ -95,3 +98,25 @@ def test_drawn_samples(name: str) -> None:
     drawn = samples(f"aten::{name}", dtypes=[float32, int64, complex64], situations=[situation])
     every = (one.copied() for one in drawn)
     check(name, ((one, fake_difference(name, (list(one.args), one.kwargs), FakeTensorMode())) for one in every))
+
+
+# Operators with kernels and no fake one, and why.
+WITHOUT_FAKE_KERNEL: dict[str, str] = {}
+
+
+def test_every_kernel_has_a_fake_one() -> None:
+    without = {
+        name
+        for name in operators()
+        if DispatchKey.CPU in operator(name).registrations and DispatchKey.Meta not in operator(name).registrations
+    }
+    assert without == WITHOUT_FAKE_KERNEL.keys()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "meta"])
+def test_every_operator_is_served_without_data(device: str) -> None:
+    """A GPU need not be there."""
+    place = META_PLACE if device == "meta" else FakeTensorMode().place(Device(device))
+    for name in operators():
+        if name not in WITHOUT_FAKE_KERNEL:
+            assert operator(name).resolve(place.keys)
