@@ -27,10 +27,10 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
     variable = leaf.living()
     if variable is None:
         if not leaf.post_hooks:
-            return
+            return  # nobody could ever see it
         variable = leaf.variable
     with leaf.lock:
-        add_to(variable, grad, sys.getrefcount(grad) <= 4)
+        add_to(variable, grad, sys.getrefcount(grad) == 2)  # this function's, and that of the call
         if leaf.post_hooks:
             for hook in list(leaf.post_hooks.values()):
                 hook(variable)
