@@ -32,8 +32,8 @@ __all__ = [
 RESERVED = frozenset(
     (
         "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType",
-        "Device", "Generator", "Generic", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple", "Namespace",
-        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
+        "Device", "Generator", "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple",
+        "Namespace", "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
         "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes",
         "annotations", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
         "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",

@@ -89,7 +89,8 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    if alpha != 1 or other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
@@ -127,12 +128,8 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    if (
-        alpha != 1
-        or self.dtype.kind not in "fc"
-        or (type(other) is not float and type(other) is not int)
-        or self.dtype.num > 16
-    ):
+    dtype = self.dtype
+    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
@@ -171,7 +168,8 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    if alpha != 1 or other.dtype is not self.dtype or self.dtype.kind not in "iufc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if alpha != 1 or other.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
         return sub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(self, other)
@@ -209,12 +207,8 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    if (
-        alpha != 1
-        or self.dtype.kind not in "fc"
-        or (type(other) is not float and type(other) is not int)
-        or self.dtype.num > 16
-    ):
+    dtype = self.dtype
+    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return sub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(self, other)
@@ -253,7 +247,8 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    if alpha != 1 or self.dtype is not other.dtype or other.dtype.kind not in "iufc" or other.dtype.num > 16:
+    dtype = other.dtype
+    if alpha != 1 or self.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
         return rsub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(other, self)
@@ -291,12 +286,8 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    if (
-        alpha != 1
-        or self.dtype.kind not in "fc"
-        or (type(other) is not float and type(other) is not int)
-        or self.dtype.num > 16
-    ):
+    dtype = self.dtype
+    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return rsub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(other, self)
@@ -332,7 +323,8 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return mul_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
@@ -367,7 +359,8 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return mul_Scalar(wrap(self), other).array
     try:
         result = np.multiply(self, other)
@@ -405,13 +398,14 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
         return div_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
         return div_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return div_Tensor(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -444,13 +438,14 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return div_Scalar(wrap(self), other).array
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
         return div_Scalar(wrap(self), other).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return div_Scalar(wrap(self), other).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -624,7 +619,8 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return maximum_default(wrap(self), wrap(other)).array
     try:
         result = np.maximum(self, other)
@@ -660,7 +656,8 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return minimum_default(wrap(self), wrap(other)).array
     try:
         result = np.minimum(self, other)
@@ -698,13 +695,14 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
         return atan2_default(wrap(self), wrap(other)).array
     try:
         result = np.arctan2(self, other)
     except (TypeError, ValueError, OverflowError):
         return atan2_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return atan2_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -768,13 +766,14 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return fmax_default(wrap(self), wrap(other)).array
     try:
         result = np.fmax(self, other)
     except (TypeError, ValueError, OverflowError):
         return fmax_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return fmax_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -808,13 +807,14 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return fmin_default(wrap(self), wrap(other)).array
     try:
         result = np.fmin(self, other)
     except (TypeError, ValueError, OverflowError):
         return fmin_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return fmin_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -848,13 +848,14 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
         return hypot_default(wrap(self), wrap(other)).array
     try:
         result = np.hypot(self, other)
     except (TypeError, ValueError, OverflowError):
         return hypot_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return hypot_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -888,13 +889,14 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
         return copysign_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
         return copysign_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return copysign_Tensor(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -927,13 +929,14 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return copysign_Scalar(wrap(self), other).array
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
         return copysign_Scalar(wrap(self), other).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return copysign_Scalar(wrap(self), other).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -967,13 +970,14 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
         return nextafter_default(wrap(self), wrap(other)).array
     try:
         result = np.nextafter(self, other)
     except (TypeError, ValueError, OverflowError):
         return nextafter_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return nextafter_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1021,13 +1025,14 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
         return logaddexp2_default(wrap(self), wrap(other)).array
     try:
         result = np.logaddexp2(self, other)
     except (TypeError, ValueError, OverflowError):
         return logaddexp2_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return logaddexp2_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1061,13 +1066,14 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "iu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
         return gcd_default(wrap(self), wrap(other)).array
     try:
         result = np.gcd(self, other)
     except (TypeError, ValueError, OverflowError):
         return gcd_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return gcd_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1101,13 +1107,14 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "iu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
         return lcm_default(wrap(self), wrap(other)).array
     try:
         result = np.lcm(self, other)
     except (TypeError, ValueError, OverflowError):
         return lcm_default(wrap(self), wrap(other)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return lcm_default(wrap(self), wrap(other)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1138,7 +1145,8 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(min) is not float and type(min) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(min) is not float and type(min) is not int) or dtype.num > 16:
         return clamp_min_default(wrap(self), min).array
     try:
         result = np.maximum(self, min)
@@ -1174,7 +1182,8 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
-    if min.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if min.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return clamp_min_Tensor(wrap(self), wrap(min)).array
     try:
         result = np.maximum(self, min)
@@ -1209,7 +1218,8 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(max) is not float and type(max) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(max) is not float and type(max) is not int) or dtype.num > 16:
         return clamp_max_default(wrap(self), max).array
     try:
         result = np.minimum(self, max)
@@ -1245,7 +1255,8 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
-    if max.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if max.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return clamp_max_Tensor(wrap(self), wrap(max)).array
     try:
         result = np.minimum(self, max)
@@ -1349,7 +1360,8 @@ def neg_default_dense(self: Tensor) -> Tensor:
 
 # neg(Tensor self) -> Tensor
 def neg_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iufc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iufc" or dtype.num > 16:
         return neg_default(wrap(self)).array
     try:
         result = np.negative(self)
@@ -1386,13 +1398,14 @@ def abs_default_dense(self: Tensor) -> Tensor:
 
 # abs(Tensor self) -> Tensor
 def abs_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iuf" or dtype.num > 16:
         return abs_default(wrap(self)).array
     try:
         result = np.absolute(self)
     except (TypeError, ValueError, OverflowError):
         return abs_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return abs_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1425,13 +1438,14 @@ def exp_default_dense(self: Tensor) -> Tensor:
 
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
         return exp_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return exp_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1464,13 +1478,14 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 
 # expm1(Tensor self) -> Tensor
 def expm1_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return expm1_default(wrap(self)).array
     try:
         result = np.expm1(self)
     except (TypeError, ValueError, OverflowError):
         return expm1_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return expm1_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1503,13 +1518,14 @@ def log_default_dense(self: Tensor) -> Tensor:
 
 # log(Tensor self) -> Tensor
 def log_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return log_default(wrap(self)).array
     try:
         result = np.log(self)
     except (TypeError, ValueError, OverflowError):
         return log_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return log_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1542,13 +1558,14 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 
 # log1p(Tensor self) -> Tensor
 def log1p_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return log1p_default(wrap(self)).array
     try:
         result = np.log1p(self)
     except (TypeError, ValueError, OverflowError):
         return log1p_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return log1p_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1581,13 +1598,14 @@ def log2_default_dense(self: Tensor) -> Tensor:
 
 # log2(Tensor self) -> Tensor
 def log2_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return log2_default(wrap(self)).array
     try:
         result = np.log2(self)
     except (TypeError, ValueError, OverflowError):
         return log2_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return log2_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1620,13 +1638,14 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return sqrt_default(wrap(self)).array
     try:
         result = np.sqrt(self)
     except (TypeError, ValueError, OverflowError):
         return sqrt_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return sqrt_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1659,13 +1678,14 @@ def sin_default_dense(self: Tensor) -> Tensor:
 
 # sin(Tensor self) -> Tensor
 def sin_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return sin_default(wrap(self)).array
     try:
         result = np.sin(self)
     except (TypeError, ValueError, OverflowError):
         return sin_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return sin_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1698,13 +1718,14 @@ def cos_default_dense(self: Tensor) -> Tensor:
 
 # cos(Tensor self) -> Tensor
 def cos_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return cos_default(wrap(self)).array
     try:
         result = np.cos(self)
     except (TypeError, ValueError, OverflowError):
         return cos_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return cos_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1737,13 +1758,14 @@ def tan_default_dense(self: Tensor) -> Tensor:
 
 # tan(Tensor self) -> Tensor
 def tan_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return tan_default(wrap(self)).array
     try:
         result = np.tan(self)
     except (TypeError, ValueError, OverflowError):
         return tan_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return tan_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1776,13 +1798,14 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 
 # tanh(Tensor self) -> Tensor
 def tanh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return tanh_default(wrap(self)).array
     try:
         result = np.tanh(self)
     except (TypeError, ValueError, OverflowError):
         return tanh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return tanh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1815,13 +1838,14 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return reciprocal_default(wrap(self)).array
     try:
         result = np.reciprocal(self)
     except (TypeError, ValueError, OverflowError):
         return reciprocal_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return reciprocal_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1854,13 +1878,14 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return rsqrt_default(wrap(self)).array
     try:
         result = np.reciprocal(np.sqrt(self))
     except (TypeError, ValueError, OverflowError):
         return rsqrt_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return rsqrt_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1900,13 +1925,14 @@ def floor_default_dense(self: Tensor) -> Tensor:
 
 # floor(Tensor self) -> Tensor
 def floor_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iuf" or dtype.num > 16:
         return floor_default(wrap(self)).array
     try:
         result = np.floor(self)
     except (TypeError, ValueError, OverflowError):
         return floor_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return floor_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1939,13 +1965,14 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 
 # ceil(Tensor self) -> Tensor
 def ceil_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iuf" or dtype.num > 16:
         return ceil_default(wrap(self)).array
     try:
         result = np.ceil(self)
     except (TypeError, ValueError, OverflowError):
         return ceil_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return ceil_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -1978,13 +2005,14 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 
 # trunc(Tensor self) -> Tensor
 def trunc_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iuf" or dtype.num > 16:
         return trunc_default(wrap(self)).array
     try:
         result = np.trunc(self)
     except (TypeError, ValueError, OverflowError):
         return trunc_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return trunc_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2038,13 +2066,14 @@ def asin_default_dense(self: Tensor) -> Tensor:
 
 # asin(Tensor self) -> Tensor
 def asin_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return asin_default(wrap(self)).array
     try:
         result = np.arcsin(self)
     except (TypeError, ValueError, OverflowError):
         return asin_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return asin_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2077,13 +2106,14 @@ def acos_default_dense(self: Tensor) -> Tensor:
 
 # acos(Tensor self) -> Tensor
 def acos_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return acos_default(wrap(self)).array
     try:
         result = np.arccos(self)
     except (TypeError, ValueError, OverflowError):
         return acos_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return acos_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2116,13 +2146,14 @@ def atan_default_dense(self: Tensor) -> Tensor:
 
 # atan(Tensor self) -> Tensor
 def atan_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return atan_default(wrap(self)).array
     try:
         result = np.arctan(self)
     except (TypeError, ValueError, OverflowError):
         return atan_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return atan_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2155,13 +2186,14 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 
 # sinh(Tensor self) -> Tensor
 def sinh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return sinh_default(wrap(self)).array
     try:
         result = np.sinh(self)
     except (TypeError, ValueError, OverflowError):
         return sinh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return sinh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2194,13 +2226,14 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 
 # cosh(Tensor self) -> Tensor
 def cosh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return cosh_default(wrap(self)).array
     try:
         result = np.cosh(self)
     except (TypeError, ValueError, OverflowError):
         return cosh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return cosh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2233,13 +2266,14 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 
 # asinh(Tensor self) -> Tensor
 def asinh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return asinh_default(wrap(self)).array
     try:
         result = np.arcsinh(self)
     except (TypeError, ValueError, OverflowError):
         return asinh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return asinh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2272,13 +2306,14 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 
 # acosh(Tensor self) -> Tensor
 def acosh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return acosh_default(wrap(self)).array
     try:
         result = np.arccosh(self)
     except (TypeError, ValueError, OverflowError):
         return acosh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return acosh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2311,13 +2346,14 @@ def atanh_default_dense(self: Tensor) -> Tensor:
 
 # atanh(Tensor self) -> Tensor
 def atanh_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return atanh_default(wrap(self)).array
     try:
         result = np.arctanh(self)
     except (TypeError, ValueError, OverflowError):
         return atanh_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return atanh_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2357,13 +2393,14 @@ def log10_default_dense(self: Tensor) -> Tensor:
 
 # log10(Tensor self) -> Tensor
 def log10_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return log10_default(wrap(self)).array
     try:
         result = np.log10(self)
     except (TypeError, ValueError, OverflowError):
         return log10_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return log10_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -2394,7 +2431,8 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or dtype.num > 16:
         return deg2rad_default(wrap(self)).array
     try:
         result = np.multiply(self, 0.017453292519943295)
@@ -2429,7 +2467,8 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
 
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "f" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or dtype.num > 16:
         return rad2deg_default(wrap(self)).array
     try:
         result = np.multiply(self, 57.29577951308232)
@@ -2506,7 +2545,8 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "biuf" or dtype.num > 16:
         return isposinf_default(wrap(self)).array
     try:
         result = np.equal(self, math.inf)
@@ -2541,7 +2581,8 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
 
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "biuf" or dtype.num > 16:
         return isneginf_default(wrap(self)).array
     try:
         result = np.equal(self, -math.inf)
@@ -2622,7 +2663,8 @@ def relu_default_dense(self: Tensor) -> Tensor:
 
 # relu(Tensor self) -> Tensor
 def relu_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "iuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "iuf" or dtype.num > 16:
         return relu_default(wrap(self)).array
     try:
         result = np.maximum(self, 0)
@@ -2664,7 +2706,8 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "biu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "biu" or dtype.num > 16:
         return bitwise_not_default(wrap(self)).array
     try:
         result = np.invert(self)
@@ -2697,7 +2740,8 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.num > 16:
         return logical_not_default(wrap(self)).array
     try:
         result = np.logical_not(self)
@@ -2730,7 +2774,8 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 
 # isnan(Tensor self) -> Tensor
 def isnan_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.num > 16:
         return isnan_default(wrap(self)).array
     try:
         result = np.not_equal(self, self)
@@ -2763,7 +2808,8 @@ def isfinite_dense(self: Tensor) -> Tensor:
 
 # isfinite(Tensor self) -> Tensor
 def isfinite_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.num > 16:
         return isfinite(wrap(self)).array
     try:
         result = np.isfinite(self)
@@ -2799,7 +2845,8 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
         return bitwise_and_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_and(self, other)
@@ -2849,7 +2896,8 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
         return bitwise_or_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_or(self, other)
@@ -2899,7 +2947,8 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biu" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
         return bitwise_xor_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_xor(self, other)
@@ -3019,7 +3068,8 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return logical_and_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_and(self, other)
@@ -3055,7 +3105,8 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return logical_or_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_or(self, other)
@@ -3091,7 +3142,8 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return logical_xor_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_xor(self, other)
@@ -3127,7 +3179,8 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return eq_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.equal(self, other)
@@ -3162,7 +3215,8 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return eq_Scalar(wrap(self), other).array
     try:
         result = np.equal(self, other)
@@ -3198,7 +3252,8 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.num > 16:
         return ne_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.not_equal(self, other)
@@ -3233,7 +3288,8 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return ne_Scalar(wrap(self), other).array
     try:
         result = np.not_equal(self, other)
@@ -3269,7 +3325,8 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return lt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
@@ -3304,7 +3361,8 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return lt_Scalar(wrap(self), other).array
     try:
         result = np.less(self, other)
@@ -3340,7 +3398,8 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return le_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less_equal(self, other)
@@ -3375,7 +3434,8 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return le_Scalar(wrap(self), other).array
     try:
         result = np.less_equal(self, other)
@@ -3411,7 +3471,8 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return gt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater(self, other)
@@ -3446,7 +3507,8 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return gt_Scalar(wrap(self), other).array
     try:
         result = np.greater(self, other)
@@ -3482,7 +3544,8 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return ge_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater_equal(self, other)
@@ -3517,7 +3580,8 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
-    if self.dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return ge_Scalar(wrap(self), other).array
     try:
         result = np.greater_equal(self, other)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from opwright.devices import is_array
+from opwright.sizes import SymBool, SymFloat, SymInt
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
 from . import ops
 
-_OPERANDS = (Tensor, int, float, complex, np.ndarray, np.generic)
+_OPERANDS = (Tensor, int, float, complex, np.ndarray, np.generic, SymInt, SymFloat, SymBool)
 
 
 def __add__(self: Tensor, other: Any) -> Any:

@@ -15,7 +15,7 @@ from numpy import ndarray
 from numpy.typing import DTypeLike
 
 from opwright.annotations import Scalar
-from opwright.conversion import is_dtype, is_int_list
+from opwright.conversion import INTS, is_dtype, is_int_list
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
@@ -12276,7 +12276,7 @@ _count_nonzero_dim_IntList = declare(
 
 # count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 def count_nonzero_dim_IntList(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList.convert(1, dim)
@@ -13629,7 +13629,7 @@ _sum_to_size = declare(
 
 # sum_to_size(Tensor self, SymInt[] size) -> Tensor
 def sum_to_size(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _sum_to_size.convert(1, size)
@@ -19793,7 +19793,7 @@ _view_default = declare(
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def view_default(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _view_default.convert(1, size)
@@ -19921,7 +19921,7 @@ _permute = declare(
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
 def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute.convert(1, dims)
@@ -19956,7 +19956,7 @@ _expand = declare(
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
 def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _expand.convert(1, size)
@@ -20164,7 +20164,7 @@ _squeeze_dims = declare(
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 def squeeze_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_dims.convert(1, dim)
@@ -20438,7 +20438,7 @@ _reshape = declare(
 
 # reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(shape) is int:
+    if more or type(shape) in INTS:
         shape = [shape, *more]
     if not is_int_list(shape):
         shape = _reshape.convert(1, shape)
@@ -21088,7 +21088,7 @@ _broadcast_to = declare(
 
 # broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def broadcast_to(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _broadcast_to.convert(1, size)
@@ -21461,7 +21461,7 @@ _hsplit_array = declare(
 
 # hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def hsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _hsplit_array.convert(1, indices)
@@ -21527,7 +21527,7 @@ _vsplit_array = declare(
 
 # vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def vsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _vsplit_array.convert(1, indices)
@@ -21593,7 +21593,7 @@ _dsplit_array = declare(
 
 # dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
 def dsplit_array(self: Tensor, indices: Sequence[int] | int, *more: int) -> list[Tensor]:
-    if more or type(indices) is int:
+    if more or type(indices) in INTS:
         indices = [indices, *more]
     if not is_int_list(indices):
         indices = _dsplit_array.convert(1, indices)
@@ -22143,7 +22143,7 @@ _squeeze__dims = declare(
 
 # squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
 def squeeze__dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze__dims.convert(1, dim)
@@ -22414,7 +22414,7 @@ _expand_copy_default = declare(
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
 def expand_copy_default(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _expand_copy_default.convert(1, size)
@@ -22450,7 +22450,7 @@ _permute_copy_default = declare(
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
 def permute_copy_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute_copy_default.convert(1, dims)
@@ -22664,7 +22664,7 @@ _squeeze_copy_dims = declare(
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
 def squeeze_copy_dims(self: Tensor, dim: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_copy_dims.convert(1, dim)
@@ -22890,7 +22890,7 @@ _view_copy_default = declare(
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
 def view_copy_default(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _view_copy_default.convert(1, size)
@@ -22956,7 +22956,7 @@ _flip_default = declare(
 
 # flip(Tensor self, int[] dims) -> Tensor
 def flip_default(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _flip_default.convert(1, dims)
@@ -23250,7 +23250,7 @@ _repeat_default = declare(
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor
 def repeat_default(self: Tensor, repeats: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if not is_int_list(repeats):
         repeats = _repeat_default.convert(1, repeats)
@@ -23284,7 +23284,7 @@ _tile = declare(
 
 # tile(Tensor self, SymInt[] dims) -> Tensor
 def tile(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _tile.convert(1, dims)
@@ -24584,7 +24584,7 @@ __pad_circular = declare(
 
 # _pad_circular(Tensor self, SymInt[] pad) -> Tensor
 def _pad_circular(self: Tensor, pad: Sequence[int] | int, *more: int) -> Tensor:
-    if more or type(pad) is int:
+    if more or type(pad) in INTS:
         pad = [pad, *more]
     if not is_int_list(pad):
         pad = __pad_circular.convert(1, pad)
@@ -32607,7 +32607,7 @@ def empty_memory_format(
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
@@ -32736,7 +32736,7 @@ def zeros_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
@@ -32788,7 +32788,7 @@ def ones_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
@@ -34700,7 +34700,7 @@ def new_empty_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_default.convert(1, size)
@@ -34822,7 +34822,7 @@ def new_zeros_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_default.convert(1, size)
@@ -34882,7 +34882,7 @@ def new_ones_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_default.convert(1, size)
@@ -35792,7 +35792,7 @@ _empty_out = declare(
 
 # empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _empty_out.convert(0, size)
@@ -35815,7 +35815,7 @@ _zeros_out = declare(
 
 # zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def zeros_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _zeros_out.convert(0, size)
@@ -35836,7 +35836,7 @@ _ones_out = declare(
 
 # ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def ones_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _ones_out.convert(0, size)
@@ -36319,7 +36319,7 @@ _resize_ = declare(
 
 # resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _resize_.convert(1, size)
@@ -36809,7 +36809,7 @@ def rand_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_default.convert(0, size)
@@ -36863,7 +36863,7 @@ def rand_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator.convert(0, size)
@@ -36917,7 +36917,7 @@ def randn_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_default.convert(0, size)
@@ -36971,7 +36971,7 @@ def randn_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator.convert(0, size)
@@ -37345,7 +37345,7 @@ _rand_out = declare(
 
 # rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def rand_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_out.convert(0, size)
@@ -37366,7 +37366,7 @@ _rand_generator_out = declare(
 
 # rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _rand_generator_out.convert(0, size)
@@ -37389,7 +37389,7 @@ _randn_out = declare(
 
 # randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def randn_out(size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_out.convert(0, size)
@@ -37410,7 +37410,7 @@ _randn_generator_out = declare(
 
 # randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randn_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _randn_generator_out.convert(0, size)
@@ -45101,7 +45101,7 @@ _count_nonzero_dim_IntList_out = declare(
 
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _count_nonzero_dim_IntList_out.convert(1, dim)
@@ -46921,7 +46921,7 @@ _expand_copy_out = declare(
 
 # expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
 def expand_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _expand_copy_out.convert(1, size)
@@ -46944,7 +46944,7 @@ _permute_copy_out = declare(
 
 # permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def permute_copy_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _permute_copy_out.convert(1, dims)
@@ -47084,7 +47084,7 @@ _squeeze_copy_dims_out = declare(
 
 # squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_dims_out(self: Tensor, dim: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dim) is int:
+    if more or type(dim) in INTS:
         dim = [dim, *more]
     if not is_int_list(dim):
         dim = _squeeze_copy_dims_out.convert(1, dim)
@@ -47219,7 +47219,7 @@ _view_copy_out = declare(
 
 # view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _view_copy_out.convert(1, size)
@@ -47259,7 +47259,7 @@ _flip_out = declare(
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def flip_out(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
         dims = _flip_out.convert(1, dims)
@@ -47402,7 +47402,7 @@ _repeat_out = declare(
 
 # repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
 def repeat_out(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if not is_int_list(repeats):
         repeats = _repeat_out.convert(1, repeats)
@@ -51417,7 +51417,7 @@ _new_empty_out = declare(
 
 # new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_empty_out.convert(1, size)
@@ -51459,7 +51459,7 @@ _new_zeros_out = declare(
 
 # new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_zeros_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_zeros_out.convert(1, size)
@@ -51480,7 +51480,7 @@ _new_ones_out = declare(
 
 # new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_ones_out(self: Tensor, size: Sequence[int] | int, *more: int, out: Tensor) -> Tensor:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
         size = _new_ones_out.convert(1, size)
@@ -57337,7 +57337,7 @@ _count_nonzero = packet("aten::count_nonzero")
 
 # count_nonzero: dim_IntList, default, dim_IntList_out, out
 def count_nonzero(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -59670,7 +59670,7 @@ _view = packet("aten::view")
 
 # view: default, dtype
 def view(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 1 and type(args[1]) is int:
+    if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -59705,7 +59705,7 @@ _squeeze = packet("aten::squeeze")
 
 # squeeze: default, dim, dims
 def squeeze(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -59903,7 +59903,7 @@ _hsplit = packet("aten::hsplit")
 
 # hsplit: int, array
 def hsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -59921,7 +59921,7 @@ _vsplit = packet("aten::vsplit")
 
 # vsplit: int, array
 def vsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -59939,7 +59939,7 @@ _dsplit = packet("aten::dsplit")
 
 # dsplit: int, array
 def dsplit(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -60007,7 +60007,7 @@ _squeeze_ = packet("aten::squeeze_")
 
 # squeeze_: default, dim, dims
 def squeeze_(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -60094,7 +60094,7 @@ def expand_copy(
     implicit: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return expand_copy_out(self, size, implicit=implicit, out=out)
@@ -60108,7 +60108,7 @@ _permute_copy = packet("aten::permute_copy")
 
 # permute_copy: default, out
 def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if out is not None:
         return permute_copy_out(self, dims, out=out)
@@ -60166,7 +60166,7 @@ _squeeze_copy = packet("aten::squeeze_copy")
 
 # squeeze_copy: default, dim, dims, out, dim_out, dims_out
 def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 2 and type(args[1]) is int:
+    if len(args) > 2 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -60258,7 +60258,7 @@ _view_copy = packet("aten::view_copy")
 
 # view_copy: default, dtype, out, dtype_out
 def view_copy(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 1 and type(args[1]) is int:
+    if len(args) > 1 and type(args[1]) in INTS:
         args = (args[0], list(args[1:]))
     if not kwargs:
         count = len(args)
@@ -60274,7 +60274,7 @@ _flip = packet("aten::flip")
 
 # flip: default, out
 def flip(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(dims) is int:
+    if more or type(dims) in INTS:
         dims = [dims, *more]
     if out is not None:
         return flip_out(self, dims, out=out)
@@ -60490,7 +60490,7 @@ _repeat = packet("aten::repeat")
 
 # repeat: default, out
 def repeat(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
-    if more or type(repeats) is int:
+    if more or type(repeats) in INTS:
         repeats = [repeats, *more]
     if out is not None:
         return repeat_out(self, repeats, out=out)
@@ -63938,7 +63938,7 @@ def empty(
     memory_format: MemoryFormat | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _empty.call(
@@ -64034,7 +64034,7 @@ def zeros(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _zeros.call(
@@ -64077,7 +64077,7 @@ def ones(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _ones.call(
@@ -64628,7 +64628,7 @@ def new_empty(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _new_empty.call(
@@ -64687,7 +64687,7 @@ def new_zeros(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _new_zeros.call(
@@ -64713,7 +64713,7 @@ def new_ones(
     pin_memory: bool | None = None,
     out: Tensor | None = None,
 ) -> Any:
-    if more or type(size) is int:
+    if more or type(size) in INTS:
         size = [size, *more]
     if out is not None:
         return _new_ones.call(
@@ -65042,7 +65042,7 @@ _rand = packet("aten::rand")
 
 # rand: default, generator, out, generator_out
 def rand(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
+    if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
     if not kwargs:
         count = len(args)
@@ -65058,7 +65058,7 @@ _randn = packet("aten::randn")
 
 # randn: default, generator, out, generator_out
 def randn(*args: Any, **kwargs: Any) -> Any:
-    if len(args) > 0 and type(args[0]) is int:
+    if len(args) > 0 and type(args[0]) in INTS:
         args = (list(args[0:]),)
     if not kwargs:
         count = len(args)

@@ -24,9 +24,12 @@ from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Convert", "Mismatch", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list", "is_scalar_list",
-    "is_tensor_like", "plain_type",
+    "INTS", "Convert", "Mismatch", "converter", "is_bool_list", "is_dtype", "is_float_list", "is_int_list",
+    "is_scalar_list", "is_tensor_like", "plain_type",
 ]  # fmt: skip
+
+# Types of an int, known or symbolic.
+INTS: Final = frozenset((int, SymInt))
 
 Convert = Callable[[Any], Any]
 _ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z*|!> -]*\)")  # `(int)` alone is a tuple

@@ -7,6 +7,7 @@ except for the result's strides.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any
@@ -16,11 +17,12 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
-from opwright.sizes import guard_or_false, is_symbolic
+from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, holds, is_symbolic
 
 _WHOLE = slice(None)
-_SIMPLE = frozenset((int, bool, slice))
-_NUMBERS = frozenset((int, bool, float, complex))
+_INTS = frozenset((int, SymInt))
+_SIMPLE = frozenset((*_INTS, bool, slice))
+_NUMBERS = frozenset((*_INTS, bool, float, complex, SymFloat, SymBool))
 _MASKS = frozenset((bool_, uint8))
 _stubs: dict[str, Callable[..., Any]] = {}
 
@@ -49,7 +51,7 @@ class Indexable:
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
-        if type(index) is int:
+        if type(index) in _INTS:
             return _select(self, 0, index)
         if type(index) is slice and self.shape:  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
@@ -85,7 +87,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]]:
     """The view that the basic indices make, and the other indices by the dimension of it that they begin at."""
-    if len(index) == 1 and type(index[0]) is int:
+    if len(index) == 1 and type(index[0]) in _INTS:
         return _select(self, 0, index[0]), {}
     items = [_as_item(each) for each in index]
     named = ellipses = 0
@@ -98,7 +100,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
         raise IndexError("an index can only have a single ellipsis ('...')")
     ndim = len(self.shape)
     if named > ndim:
-        if ndim == 0 and len(items) == 1 and type(items[0]) is int:
+        if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
             raise IndexError(_ZERO_DIM)
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     viewed, indices, dim = self, {}, 0
@@ -107,7 +109,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
             dim += ndim - named
         elif item is None:
             viewed, dim = _call("unsqueeze", "default", viewed, dim), dim + 1
-        elif type(item) is int:
+        elif type(item) in _INTS:
             viewed = _select(viewed, dim, item)
         elif type(item) is slice:
             viewed, dim = _sliced(viewed, dim, item), dim + 1
@@ -146,7 +148,10 @@ def _as_scalar_index(index: Any) -> Any:
     """A 0-dim index is the number in it."""
     if len(index.shape) or index.dtype in FLOATING or index.dtype.kind == "c":
         return index
-    return bool(index) if _is_mask(index) else int(index)
+    if _is_mask(index):
+        return bool(index)
+    place = index.item()  # symbolic, where there is no data
+    return place if type(place) is SymInt else int(place)
 
 
 def _as_array(index: Sequence[Any]) -> Any:
@@ -175,7 +180,7 @@ def _is_mask(index: Any) -> bool:
 def _consumed(item: Any) -> int:
     """How many dimensions an index takes: a mask as many as it has."""
     kind = type(item)
-    if kind is int or kind is slice:
+    if kind in _INTS or kind is slice:
         return 1
     if item is None or item is Ellipsis or kind is bool:
         return 0
@@ -186,13 +191,13 @@ def _select(viewed: Any, dim: int, place: int) -> Any:
     shape = viewed.shape
     if not shape:
         raise IndexError(_ZERO_DIM)
-    if not -shape[dim] <= place < shape[dim]:
+    if not (holds(-shape[dim] <= place) and holds(place < shape[dim])):
         raise IndexError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
     return _call("select", "int", viewed, dim, place)
 
 
 def _sliced(viewed: Any, dim: int, item: slice) -> Any:
-    step = 1 if item.step is None else int(item.step)
+    step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
     size = viewed.shape[dim]

@@ -232,8 +232,10 @@ def _compare(shape: Shape, rows: list[Shape], inner: int, outer: int) -> int:
                 return 1
         elif a < b:
             return -1
-        elif b < a:
+        elif b < a or b <= at_least_one(a):
             return 1
+        elif a <= at_least_one(b):  # u0 beside 1: as if no size were 0
+            return -1
     return 0
 
 

@@ -13,7 +13,10 @@ from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, check_fit
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.promotion import NUMBERS as NUMBERS
-from opwright.sizes import is_symbolic
+from opwright.sizes import holds, is_symbolic
+
+# Note [Undecided comparisons] in `layouts`.
+UNDECIDED_IS_FALSE = True
 
 
 def check_accepted(accepts: str | None, *found: DType) -> None:
@@ -98,7 +101,7 @@ def check_square(operator: str, operand: Any) -> None:
     """Raise RuntimeError, as `torch.linalg` does, unless the last two dimensions are square matrices."""
     check_matrices(operator, operand)
     rows, columns = operand.shape[-2:]
-    if rows != columns:
+    if not holds(rows == columns):
         raise RuntimeError(
             f"{operator}: A must be batches of square matrices, but they are {rows} by {columns} matrices"
         )

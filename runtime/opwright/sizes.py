@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from opwright.symbolic.shape_env import ShapeEnv
 
 __all__ = [
-    "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "guard_or_false", "guard_or_true",
-    "is_symbolic", "statically_known_true", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
-    "sym_sqrt", "sym_sum",
+    "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
+    "guard_or_true", "holds", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float", "sym_int",
+    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 Operation = Callable[[Any, Any], Any]
@@ -246,6 +246,16 @@ def check(condition: Any, message: str | Callable[[], str] = "") -> None:
         raise_failed(condition, message)
 
 
+def holds(condition: Any) -> bool:
+    """The condition's truth; where only data could tell it is taken to hold, as by `check`."""
+    if isinstance(condition, SymBool):
+        if not guard_or_true(condition):
+            return False
+        check(condition)
+        return True
+    return bool(condition)
+
+
 def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:
     """Raise the RuntimeError of a failed `check`."""
     text = message() if callable(message) else message
@@ -262,6 +272,33 @@ def check_is_size(value: Any, message: str | Callable[[], str] = "") -> None:
 def at_least_one(size: Any) -> Any:
     """`max(size, 1)`, without a branch where the size is symbolic."""
     return (size if size > 1 else 1) if type(size) is int else sym_max(size, 1)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger number: one of the two, by a guard if need be; `sym_max` where only data could tell."""
+    condition = a > b
+    if not isinstance(condition, SymBool):
+        return a if condition else b
+    known = condition.env.truth(condition)
+    return sym_max(a, b) if known is None else a if known else b
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller number: one of the two, by a guard if need be; `sym_min` where only data could tell."""
+    condition = a < b
+    if not isinstance(condition, SymBool):
+        return a if condition else b
+    known = condition.env.truth(condition)
+    return sym_min(a, b) if known is None else a if known else b
+
+
+def from_front(index: Any, size: Any) -> Any:
+    """An index of a dimension counted from the front; where only data tells its sign, an expression of both."""
+    is_negative = index < 0
+    if not isinstance(is_negative, SymBool):
+        return index + size if is_negative else index
+    known = is_negative.env.truth(is_negative)
+    return sym_ite(is_negative, index + size, index) if known is None else index + size if known else index
 
 
 # Functions, under PyTorch's names. Plain numbers in, plain numbers out.

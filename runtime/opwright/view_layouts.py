@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opwright.layouts import Shape, contiguous_strides, count, is_contiguous
-from opwright.sizes import check
+from opwright.sizes import check, from_front, larger, smaller
 
 UNDECIDED_IS_FALSE = True
 
@@ -52,9 +52,8 @@ def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, in
 
 
 def _held(index: int, low: int, size: int) -> int:
-    if index < 0:
-        index += size
-    return low if index < low else size if index > size else index
+    held: int = larger(low, smaller(from_front(index, size), size))
+    return held
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -63,8 +62,8 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
         columns -= offset
     else:
         rows += offset
-    length = columns if columns < rows else rows
-    return 0 if length < 0 else length
+    length: int = larger(smaller(columns, rows), 0)
+    return length
 
 
 def view_strides(shape: Shape, strides: Sequence[int], new: Shape, itemsize: int) -> Shape | None:

@@ -14,6 +14,7 @@ from opwright.conversion import converter
 from opwright.dtypes import DType, wrapped_scalar
 from opwright.keys import META
 from opwright.promotion import result_type
+from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic
 from opwright.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["is_number", "takes_numbers", "wrap_numbers"]
 
 def is_number(value: object) -> bool:
     """Whether the value is a Python number."""
-    return isinstance(value, int | float | complex)
+    return isinstance(value, int | float | complex) or is_symbolic(value)
 
 
 def takes_numbers(operator: Operator, position: int) -> bool:
@@ -69,10 +70,18 @@ def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
 
 def _wrapped(number: complex, common: DType, tensors: list[Any]) -> np.ndarray[Any, Any]:
     """The number in its own dtype, to keep its value (300 beside int8), unless that would change the common dtype."""
-    own = np.asarray(number)
+    own = np.asarray(_as_plain(number, tensors))
     if result_type(*tensors, own) is common:
         return own
-    return np.asarray(wrapped_scalar(number, common))
+    return np.asarray(wrapped_scalar(own.item(), common))
+
+
+def _as_plain(number: Any, tensors: list[Any]) -> Any:
+    """The value of a symbolic number; beside tensors without data, any value of its type."""
+    kind = {SymInt: int, SymFloat: float, SymBool: bool}.get(type(number))
+    if kind is None:
+        return number
+    return kind(0) if any(isinstance(each, Tensor) and each.keys & META for each in tensors) else kind(number)
 
 
 def _operands(operator: Operator) -> list[int]:

@@ -185,7 +185,7 @@ class Lookups:
     def packing(self, parameter: Parameter) -> Guard:
         """Makes a list of ints that are passed one by one."""
         name = parameter.name
-        test = condition(["more", f"{self._builtins['type']}({name}) is {self._builtins['int']}"], "or", 4)
+        test = condition(["more", f"{self._builtins['type']}({name}) in INTS"], "or", 4)
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:

@@ -142,7 +142,7 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     functions = {base: view.names.packets[base].function for base in groups}
     words = {"Tensor"}
     if operators:
-        words |= {"Any", "active_modes", "is_array"}
+        words |= {"Any", "SymBool", "SymFloat", "SymInt", "active_modes", "is_array"}
     if moved:
         words.add("Any")
     return {

@@ -92,7 +92,7 @@ def _generic_packing(group: tuple[OperatorView, ...], builtins: BuiltinNames) ->
                 return None
             alone = alone and not (len(positional) == at + 1 and _takes_int(positional[at].argument.type))
     before = "".join(f"args[{i}], " for i in range(at))
-    kind = f"{builtins['type']}(args[{at}]) is {builtins['int']}"
+    kind = f"{builtins['type']}(args[{at}]) in INTS"
     longer = f"{builtins['len']}(args) > {at if alone else at + 1}"
     packed = f"{before}{builtins['list']}(args[{at}:]){'' if before else ','}"
     return Guard(condition([longer, kind], "and", 4), f"args = ({packed})")

@@ -73,6 +73,10 @@ class ShimBuilder:
 
     # -- names
 
+    def claim(self, name: str) -> str:
+        """A variable of that name, or one like it where that is taken."""
+        return self._namer.claim(name)
+
     def _array_names(self) -> dict[str, str]:
         """The variable that holds the array or arrays of a tensor argument."""
         return {

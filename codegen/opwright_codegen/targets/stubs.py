@@ -31,7 +31,9 @@ __all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 
 TEMPLATE = "ops.py.j2"
 # What tests and conversions of arguments may use.
-_TESTED = frozenset(("Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray"))
+_TESTED = frozenset(
+    ("INTS", "Device", "Generator", "Layout", "MemoryFormat", "builtins", "is_dtype", "is_int_list", "ndarray")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
     words |= words_in(lookups.texts()) & _TESTED
+    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     if any(stub.result is not None for stub in stubs):

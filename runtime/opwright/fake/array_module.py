@@ -9,6 +9,7 @@ from opwright import layouts
 from opwright.dtypes import DType
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, meta_array
+from opwright.sizes import guard_or_false, guard_or_true
 
 __all__ = [
     "broadcast_to",
@@ -54,7 +55,7 @@ def broadcast_to(array: MetaArray, shape: Sequence[int]) -> MetaArray:
     """Repeated to a shape, with strides of 0."""
     new = len(shape) - array.ndim
     strides = [
-        0 if have == 1 != want else step
+        0 if guard_or_false(have == 1) and guard_or_true(want != 1) else step
         for have, want, step in zip(array.shape, shape[new:], array.strides, strict=True)
     ]
     return array.lying(shape, (*[0] * new, *strides), array.offset)

@@ -16,6 +16,7 @@ from opwright.devices import Backend, Device, backend_named, element_strides
 from opwright.dtypes import DType
 from opwright.errors import DataDependentOutputError
 from opwright.layouts import Shape
+from opwright.sizes import from_front, guard_or_false
 from opwright.storage import odd_bit
 from opwright.tensor import Tensor
 
@@ -174,7 +175,7 @@ class MetaArray:
 
     def squeeze(self, axis: Sequence[int] | None = None) -> MetaArray:
         """Without the dimensions of size 1, or those of them that `axis` names."""
-        gone = [i for i, size in enumerate(self.shape) if size == 1] if axis is None else axis
+        gone = [i for i, size in enumerate(self.shape) if guard_or_false(size == 1)] if axis is None else axis
         kept = [i for i in range(self.ndim) if i not in gone]
         return self.lying([self.shape[i] for i in kept], [self.strides[i] for i in kept], self.offset)
 
@@ -194,7 +195,7 @@ class MetaArray:
                 offset = offset + first * stride
                 stride = stride * step
             elif each is not None:
-                offset = offset + (each + size if each < 0 else each) * stride
+                offset = offset + from_front(each, size) * stride
                 continue
             shape.append(size)
             strides.append(stride)

@@ -11,7 +11,7 @@ from opwright import layouts, rules
 from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
 from opwright.keys import ODD
-from opwright.sizes import check, guard_or_false, guard_or_true
+from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of
 from opwright.tensor import Tensor, wrap, wrap_view
@@ -58,7 +58,9 @@ def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: 
 
 def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: bool) -> bool:
     """Whether all elements are close."""
-    return bool(opwright.all(isclose(self, other, rtol, atol, equal_nan)))
+    aten: Any = opwright.ops.aten
+    close: bool = aten.item(aten.all(isclose(self, other, rtol, atol, equal_nan)))
+    return close
 
 
 # Shapes
@@ -108,12 +110,11 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
         start = _as_start(start)
     if not self.shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
+    check(length >= 0, "narrow(): length must be non-negative.")
     size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    if not (guard_or_true(-size <= start) and guard_or_true(start <= size)):
+    if not (holds(-size <= start) and holds(start <= size)):
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
-    first = start + size if start < 0 else start
+    first = from_front(start, size)
     check(first <= size - length, lambda: f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return opwright.ops.aten.slice(self, dim, first, first + length, 1)
 
@@ -160,7 +161,7 @@ def as_strided_scatter(
     shape, strides, offset = base.shape, base.stride(), base.storage_offset()
     whole = aten.clone(aten.as_strided(base, [storage_of(base).flat(base.dtype).shape[0]], [1], 0))
     part = aten.as_strided(whole, size, stride, offset if storage_offset is None else storage_offset)
-    if tuple(part.shape) != tuple(src.shape):
+    if not layouts.same_shape(tuple(part.shape), tuple(src.shape)):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part.shape)}, "
             f"but got {list(src.shape)}"

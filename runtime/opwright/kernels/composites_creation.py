@@ -13,6 +13,7 @@ from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
+from opwright.promotion import NUMBERS
 from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -72,7 +73,7 @@ def _ends(name: str, *ends: Any) -> list[Any]:
 
     numbers: list[Any] = []
     for end in ends:
-        if isinstance(end, (bool, int, float, complex)):
+        if isinstance(end, NUMBERS):
             numbers.append(end)
             continue
         if len(end.shape):

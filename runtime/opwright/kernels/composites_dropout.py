@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright import layouts
 
 Operand = Any
 
@@ -58,7 +59,7 @@ def _dropped(
     aten = opwright.ops.aten
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if p == 0 or not train or 0 in input.shape:
+    if p == 0 or not train or layouts.is_empty(input.shape):
         return input
     times = aten.mul_ if inplace else aten.mul
     if p == 1:

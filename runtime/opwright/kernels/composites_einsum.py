@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 _ELLIPSIS = "..."
@@ -131,7 +132,7 @@ def _align(tensor: Operand, labels: Sequence[str], axes: dict[str, int], ellipsi
     for axis in _axes(labels, ellipsis):
         if axis in dim_of:
             first = dim_of[axis]
-            if tensor.shape[dim] != tensor.shape[first]:
+            if not holds(tensor.shape[dim] == tensor.shape[first]):
                 raise RuntimeError(
                     f"einsum(): subscript {axis} is repeated for operand {place} but the sizes don't match, "
                     f"{tensor.shape[dim]} != {tensor.shape[first]}"
@@ -155,8 +156,8 @@ def _check_sizes(aligned: Sequence[Operand], axes: Sequence[str]) -> None:
         known = 1
         for place, tensor in enumerate(aligned):
             size = tensor.shape[dim]
-            if size != 1:
-                if known not in (1, size):
+            if guard_or_true(size != 1):
+                if not (guard_or_false(known == 1) or holds(known == size)):
                     raise RuntimeError(
                         f"einsum(): subscript {axis} has size {size} for operand {place} which does not broadcast with "
                         f"previously seen size {known}"
@@ -172,14 +173,14 @@ def _contract(aligned: list[Operand], kept: int, path: Sequence[int] | None) -> 
     meet."""
     aten = opwright.ops.aten
     ndim = len(aligned[0].shape)
-    users = [sum(bool(tensor.shape[dim] != 1) for tensor in aligned) for dim in range(ndim)]
+    users = [sum(guard_or_true(tensor.shape[dim] != 1) for tensor in aligned) for dim in range(ndim)]
     operands = list(aligned)
     steps = _steps(path, len(operands))
     for first, second in steps:
         b, a = operands.pop(second), operands.pop(first)
         together, alone = [], ([], [])  # type: tuple[list[int], tuple[list[int], list[int]]]
         for dim in range(kept, ndim):
-            in_a, in_b = a.shape[dim] != 1, b.shape[dim] != 1
+            in_a, in_b = (guard_or_true(each.shape[dim] != 1) for each in (a, b))
             if in_a and in_b:
                 users[dim] -= 1
                 if users[dim] == 1:
@@ -218,7 +219,7 @@ def _multiply(left: Operand, right: Operand, summed: Sequence[int]) -> Operand:
     columns: list[int] = []
     for dim in range(len(left.shape)):
         if dim not in summed:
-            one_left, one_right = left.shape[dim] == 1, right.shape[dim] == 1
+            one_left, one_right = (guard_or_false(each.shape[dim] == 1) for each in (left, right))
             (columns if one_left else rows if one_right else both).append(dim)
     if rows and columns and columns[-1] < rows[0]:  # all columns stand first: the other way around they lie in order
         left, right, rows, columns = right, left, columns, rows

@@ -6,7 +6,9 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright import layouts
 from opwright.dtypes import as_dtype, int64
+from opwright.sizes import holds
 
 Operand = Any
 
@@ -48,11 +50,11 @@ def _check_bilinear(input1: Operand, input2: Operand, weight: Operand, bias: Ope
     sizes = f"input1 {list(input1.shape)}, input2 {list(input2.shape)}, weight {list(weight.shape)}"
     if len(weight.shape) != 3 or not input1.shape or len(input1.shape) != len(input2.shape):
         raise RuntimeError(f"bilinear(): expected inputs of as many dimensions and a weight of 3, but got {sizes}")
-    if tuple(input1.shape[:-1]) != tuple(input2.shape[:-1]):
+    if not layouts.same_shape(tuple(input1.shape[:-1]), tuple(input2.shape[:-1])):
         raise RuntimeError(f"bilinear(): the dimensions before the last do not match: {sizes}")
-    if input1.shape[-1] != weight.shape[1] or input2.shape[-1] != weight.shape[2]:
+    if not (holds(input1.shape[-1] == weight.shape[1]) and holds(input2.shape[-1] == weight.shape[2])):
         raise RuntimeError(f"bilinear(): the last dimensions do not match those of the weight: {sizes}")
-    if bias is not None and bias.shape[0] != weight.shape[0]:
+    if bias is not None and not holds(bias.shape[0] == weight.shape[0]):
         raise RuntimeError(f"bilinear(): expected a bias of {weight.shape[0]} elements, got {list(bias.shape)}")
 
 
@@ -61,7 +63,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
     aten: Any = opwright.ops.aten
     if as_dtype(self.dtype) is not int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of dtype int64, but got {self.dtype}")
-    if 0 in self.shape:
+    if layouts.is_empty(self.shape):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
     elif num_classes == -1:
@@ -79,7 +81,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
 
 def _largest_class(self: Operand) -> int:
     aten: Any = opwright.ops.aten
-    if aten.item(aten.min(self)) < 0:
+    if not holds(aten.item(aten.min(self)) >= 0):
         raise RuntimeError("Class values must be non-negative.")
     largest: int = aten.item(aten.max(self))
     return largest

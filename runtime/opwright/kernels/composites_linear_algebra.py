@@ -7,9 +7,11 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.errors import DispatchError
 from opwright.operands import check_matrices, check_square
+from opwright.sizes import holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -67,7 +69,7 @@ def linalg_tensorsolve(self: Operand, other: Operand, dims: Sequence[int] | None
         self = aten.movedim(self, list(dims), list(range(len(self.shape) - len(dims), len(self.shape))))
     shape = list(self.shape[len(other.shape) :])
     count = prod(shape)
-    if count != prod(other.shape):
+    if not holds(count == prod(other.shape)):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {count} != {prod(other.shape)}"
@@ -114,7 +116,7 @@ def cholesky(self: Operand, upper: bool) -> Operand:
     """`linalg_cholesky` under its older name."""
     aten = opwright.ops.aten
     check_square("cholesky", self)
-    if 0 in self.shape:
+    if layouts.is_empty(self.shape):
         return aten.new_empty(self, list(self.shape))
     factor, info = aten.linalg_cholesky_ex(self, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=len(self.shape) == 2)
@@ -153,7 +155,7 @@ def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool
             f"linalg.pinv({dtype}{list(self.shape)}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
         )
-    if 0 in self.shape:
+    if layouts.is_empty(self.shape):
         return aten.new_empty(self, [*self.shape[:-2], self.shape[-1], self.shape[-2]])
     if hermitian:
         check_square("linalg.pinv", self)
@@ -178,7 +180,7 @@ def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitia
     if hermitian:
         check_square("linalg.matrix_rank", self)
     batch = list(self.shape[:-2])
-    if 0 in self.shape:
+    if layouts.is_empty(self.shape):
         return aten.new_zeros(self, batch, dtype=opwright.int64)
     values = aten.abs(aten.linalg_eigvalsh(self)) if hermitian else aten.linalg_svdvals(self)
     bound = _bound(self, aten.amax(values, [-1], True), atol, rtol)

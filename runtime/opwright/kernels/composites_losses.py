@@ -10,6 +10,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright.sizes import holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -24,7 +25,7 @@ def _reduced(losses: Operand, reduction: int) -> Operand:
 def _in_place(result: Operand, self: Operand) -> Operand:
     """The result as an in-place operator on `self` would leave it: in its dtype. Raises RuntimeError where it does
     not fit."""
-    if tuple(result.shape) != tuple(self.shape):
+    if not layouts.same_shape(tuple(result.shape), tuple(self.shape)):
         raise RuntimeError(f"a result of shape {list(result.shape)} does not fit {list(self.shape)}")
     if not opwright.can_cast(result.dtype, self.dtype):
         raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {self.dtype}")
@@ -111,7 +112,7 @@ def nll_loss_nd(self: Operand, target: Operand, weight: Operand | None, reductio
     ndim = len(self.shape)
     if not ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
-    if ndim > 1 and (not len(target.shape) or self.shape[0] != target.shape[0]):
+    if ndim > 1 and (not len(target.shape) or not holds(self.shape[0] == target.shape[0])):
         raise ValueError(
             f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({list(target.shape)[:1]})."
         )
@@ -119,7 +120,7 @@ def nll_loss_nd(self: Operand, target: Operand, weight: Operand | None, reductio
         return aten.nll_loss(self, target, weight, reduction, ignore_index)
     if ndim == 4:
         return aten.nll_loss2d(self, target, weight, reduction, ignore_index)
-    if list(self.shape[2:]) != list(target.shape[1:]):
+    if not layouts.same_shape(tuple(self.shape[2:]), tuple(target.shape[1:])):
         raise RuntimeError(f"Expected target size {[self.shape[0], *self.shape[2:]]}, got {list(target.shape)}")
     count = layouts.count(tuple(self.shape[2:]))
     losses = aten.nll_loss2d(

@@ -9,6 +9,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.operands import check_inexact, check_matrices, check_square
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 Order = Any  # a number, `fro` or `nuc`
@@ -58,7 +59,7 @@ def _extreme(values: Operand, largest: bool, dim: int, keepdim: bool) -> Operand
     aten = opwright.ops.aten
     if not largest:
         return aten.amin(values, [dim], keepdim)
-    if values.shape[dim] == 0:
+    if guard_or_false(values.shape[dim] == 0):
         return aten.sum(values, [dim], keepdim)
     return aten.amax(values, [dim], keepdim)
 
@@ -91,7 +92,7 @@ def linalg_cond(self: Operand, p: Order) -> Operand:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is not None and p not in _ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    if 0 in self.shape:
+    if layouts.is_empty(self.shape):
         return aten.abs(aten.new_zeros(self, list(self.shape[:-2])))
     if p is None or p in (2, -2):
         values = aten.linalg_svdvals(self)
@@ -117,13 +118,13 @@ def cdist(x1: Operand, x2: Operand, p: float, compute_mode: int | None) -> Opera
     for name, each in (("X1", x1), ("X2", x2)):
         if len(each.shape) < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(each.shape)}D")
-    if x1.shape[-1] != x2.shape[-1]:
+    if not holds(x1.shape[-1] == x2.shape[-1]):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     mode = 0 if compute_mode is None else compute_mode
     if mode not in (0, 1, 2):
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
-    multiplies = mode == 1 or (mode == 0 and (x1.shape[-2] > 25 or x2.shape[-2] > 25))
-    if p == 2 and multiplies and x1.shape[-1] and x1.dtype == x2.dtype:
+    multiplies = mode == 1 or (mode == 0 and (guard_or_false(x1.shape[-2] > 25) or guard_or_false(x2.shape[-2] > 25)))
+    if p == 2 and multiplies and guard_or_true(x1.shape[-1] != 0) and x1.dtype == x2.dtype:
         return aten._euclidean_dist(x1, x2)
     return aten._cdist_forward(x1, x2, p, compute_mode)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright.sizes import guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -20,11 +21,11 @@ def prelu(self: Operand, weight: Operand) -> Operand:
     if len(weight.shape) > 1:
         raise RuntimeError(f"prelu: weight must be of 0 or 1 dimensions, but has shape {list(weight.shape)}")
     ndim = len(self.shape)
-    if len(weight.shape) == 1 and weight.shape[0] != 1:
+    if len(weight.shape) == 1 and guard_or_true(weight.shape[0] != 1):
         if ndim == 0:
             raise RuntimeError("prelu: a 0-dim tensor has no channels")
         channels = self.shape[1] if ndim > 1 else 1
-        if channels != weight.shape[0]:
+        if not holds(channels == weight.shape[0]):
             raise RuntimeError(f"prelu: {weight.shape[0]} weights do not fit {channels} channels")
     if ndim != 1 or len(weight.shape) != 1:
         weight = aten.reshape(weight, [weight.shape[0] if len(weight.shape) and d == 1 else 1 for d in range(ndim)])

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import opwright
+from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, float64, opmath, to_real
 from opwright.operands import check_accepted
 
@@ -82,7 +83,7 @@ def batch_norm(
 ) -> Operand:
     """Each channel normalised; of nothing comes nothing."""
     aten = opwright.ops.aten
-    if 0 in input.shape and len(input.shape) > 1:
+    if layouts.is_empty(input.shape) and len(input.shape) > 1:
         return aten.clone(input)
     parameters = (weight, bias, running_mean, running_var)
     return aten.native_batch_norm(input, *parameters, training, momentum, eps)[0]
@@ -136,7 +137,7 @@ def rms_norm(input: Operand, normalized_shape: Sequence[int], weight: Operand | 
     last, ndim = tuple(normalized_shape), len(input.shape)
     if ndim < len(last):
         raise ValueError(f"Input tensor must have at least {len(last)} dimensions, but got {ndim}")
-    if not last or tuple(input.shape[ndim - len(last) :]) != last:
+    if not last or not layouts.same_shape(tuple(input.shape[ndim - len(last) :]), last):
         raise RuntimeError(
             f"Given normalized_shape={list(last)}, expected it to be the last dimensions of the input, "
             f"but got input of size {list(input.shape)}"

@@ -10,6 +10,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.operands import check_inexact, check_square
+from opwright.sizes import guard_or_false, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -80,7 +81,7 @@ def inner(self: Operand, other: Operand) -> Operand:
     multiplies."""
     if not self.shape or not other.shape:
         return opwright.ops.aten.mul(self, other)
-    if self.shape[-1] != other.shape[-1]:
+    if not holds(self.shape[-1] == other.shape[-1]):
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(self.shape)} and {list(other.shape)}"
@@ -102,9 +103,9 @@ def tensordot(self: Operand, other: Operand, dims_self: Sequence[int], dims_othe
     )
     for first, second in zip(left, right, strict=True):
         a, b = self.shape[first], other.shape[second]
-        if b == 1:
+        if guard_or_false(b == 1):
             self = aten.sum(self, [first], True, dtype=self.dtype)
-        elif a == 1:
+        elif guard_or_false(a == 1):
             other = aten.sum(other, [second], True, dtype=other.dtype)
         elif a != b:
             raise RuntimeError(
@@ -172,7 +173,7 @@ def linalg_multi_dot(tensors: Sequence[Operand]) -> Operand:
     else:
         shape.append(tensors[-1].shape[1])
     for place, (first, second) in enumerate(pairwise(matrices)):
-        if first.shape[1] != second.shape[0]:
+        if not holds(first.shape[1] == second.shape[0]):
             raise RuntimeError(
                 f"multi_dot(): tensors {place} and {place + 1} with shapes {list(tensors[place].shape)} and "
                 f"{list(tensors[place + 1].shape)} cannot be multiplied"

@@ -8,6 +8,7 @@ from typing import Any
 import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, int64
+from opwright.sizes import holds
 from opwright.view_layouts import infer_size
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -182,6 +183,6 @@ def _parts(self: Operand, given: int | Sequence[int], dim: int, least: int, name
         raise RuntimeError(f"{name}: expected at least {least} dimensions, but got {len(self.shape)}")
     if not isinstance(given, list):
         size = self.shape[dim]
-        if given == 0 or size % given != 0:
+        if given == 0 or not holds(size % given == 0):
             raise RuntimeError(f"{name}: dimension {dim} of size {size} has no {given} equal parts")
     return tensor_split(self, given, dim)

@@ -9,6 +9,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 
@@ -49,7 +50,7 @@ def diff(self: Operand, n: int, dim: int, prepend: Operand | None, append: Opera
     if not n:
         return aten.clone(joined)
     for _ in range(n):
-        if not joined.shape[dim]:
+        if guard_or_false(joined.shape[dim] == 0):
             break
         joined = _between_neighbours(aten.logical_xor if as_dtype(self.dtype) is bool_ else aten.sub, joined, dim)
     return joined
@@ -63,7 +64,7 @@ def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
 def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     """The integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
     aten = opwright.ops.aten
-    if not y.shape[layouts.wrap_dim(dim, len(y.shape))]:
+    if guard_or_false(y.shape[layouts.wrap_dim(dim, len(y.shape))] == 0):
         shape = list(y.shape)
         del shape[dim]
         return aten.new_zeros(y, shape)
@@ -100,7 +101,7 @@ def _steps(y: Operand, x: Operand, dim: int) -> Operand:
     aten = opwright.ops.aten
     dim = layouts.wrap_dim(dim, len(y.shape))
     if len(x.shape) == 1:
-        if x.shape[0] != y.shape[dim]:
+        if not holds(x.shape[0] == y.shape[dim]):
             raise RuntimeError("trapezoid: there must be one `x` value for each sample point")
         x = aten.reshape(x, [-1] + [1] * (len(y.shape) - 1 - dim))
     shape = [1] * (len(y.shape) - len(x.shape)) + list(x.shape)
@@ -147,7 +148,7 @@ def _quantile(
 def _check_quantile(self: Operand, q: Operand, interpolation: str) -> None:
     aten = opwright.ops.aten
     dtype = as_dtype(self.dtype)
-    if not layouts.count(self.shape):
+    if layouts.is_empty(self.shape):
         raise RuntimeError("quantile() input tensor must be non-empty")
     if len(q.shape) > 1:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
@@ -200,9 +201,14 @@ def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:
     """The sums over the dimensions that broadcasting from `size` would have repeated."""
     aten = opwright.ops.aten
     shape, missing = self.shape, len(self.shape) - len(size)
-    if missing < 0 or any(want != have and want != 1 for want, have in zip(size, shape[missing:], strict=False)):
+    pairs = list(zip(size, shape[max(missing, 0) :], strict=False))
+    if missing < 0 or not all(guard_or_false(want == 1) or holds(want == have) for want, have in pairs):
         raise RuntimeError(f"size {list(size)} is not expandable to size {list(shape)}")
-    repeated = [place for place in range(len(shape)) if place >= missing and size[place - missing] != shape[place]]
+    repeated = [
+        missing + place
+        for place, (want, have) in enumerate(pairs)
+        if guard_or_false(want == 1) and guard_or_true(have != 1)
+    ]
     if repeated:
         self = aten.sum(self, repeated, True)
     return aten.sum(self, list(range(missing))) if missing else self

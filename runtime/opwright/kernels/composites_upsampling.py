@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.sizes import sym_int
 
 Operand = Any
 Sizes = Sequence[int]
@@ -29,7 +30,7 @@ def _size_and_scales(
 
 def _scaled(size: int, scale: float) -> int:
     # A whole factor leaves a symbolic size symbolic.
-    return size * int(scale) if scale == scale // 1 else int(size * scale)
+    return size * int(scale) if scale == scale // 1 else sym_int(size * scale)
 
 
 def upsample_nearest1d(input: Operand, output_size: Sizes | None, scale_factors: Scales | None) -> Operand:

@@ -110,8 +110,7 @@ def fill_where(xp: ModuleType, self: Array, mask: Array, value: Any, out: Array 
 def positions(xp: ModuleType, self: Array) -> Array:
     """`nonzero`: one row per element that is not zero, holding its index along each dimension; stored by columns, as
     in PyTorch."""
-    if not self.ndim:
-        return xp.zeros((int(bool(self)), 0), dtype="int64")
-    rows = xp.stack(xp.nonzero(self), axis=0).T
-    # NumPy says nothing about the strides of empty arrays.
-    return rows if rows.size else strided(xp, rows, rows.shape, (rows.itemsize, 0))
+    rows = xp.stack(xp.nonzero(self), axis=0).T if self.ndim else xp.zeros((int(bool(self)), 0), dtype="int64")
+    # NumPy says nothing about the strides of empty arrays, and of dimensions of size 1.
+    count = rows.shape[0]
+    return rows if count > 1 and self.ndim else strided(xp, rows, rows.shape, (rows.itemsize, count * rows.itemsize))

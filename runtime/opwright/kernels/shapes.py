@@ -14,6 +14,7 @@ import numpy as np
 
 from opwright.dtypes import bfloat16
 from opwright.layouts import wrap_dim
+from opwright.sizes import guard_or_false, guard_or_true, holds
 from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
 Array = Any
@@ -75,24 +76,26 @@ def expand(xp: ModuleType, self: Array, size: Sequence[int], implicit: bool = Fa
     following = self.itemsize
     for i in range(len(size) - 1, -1, -1):
         if i < new:
-            if size[i] < 0:
+            if not holds(size[i] >= 0):
                 raise RuntimeError(
                     f"The expanded size of the tensor ({size[i]}) isn't allowed in a "
                     f"leading, non-existing dimension {i}"
                 )
-            strides[i] = following if size[i] == 1 and self.ndim else 0
+            strides[i] = following if self.ndim and guard_or_false(size[i] == 1) else 0
         else:
             have = self.shape[i - new]
-            shape[i] = have if size[i] == -1 else size[i]
+            shape[i] = have if guard_or_false(size[i] == -1) else size[i]
             strides[i] = self.strides[i - new]
-            if shape[i] != have:
-                if have != 1 or shape[i] < 0:
+            if guard_or_true(shape[i] != have):
+                repeats = guard_or_false(have == 1)
+                if not (holds(shape[i] >= 0) if repeats else holds(shape[i] == have)):
                     raise RuntimeError(
                         f"The expanded size of the tensor ({size[i]}) must match the existing size "
                         f"({have}) at non-singleton dimension {i}."
                         f"  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}"
                     )
-                strides[i] = 0
+                if repeats:
+                    strides[i] = 0
         following = shape[i] * strides[i]
     return strided(xp, self, shape, strides)
 
@@ -103,7 +106,7 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if not -size <= index < size:
+    if not (holds(-size <= index) and holds(index < size)):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )
@@ -147,7 +150,7 @@ def squeeze_dims(xp: ModuleType, self: Array, dim: int | Sequence[int]) -> Array
     for each in wrapped:
         if wrapped.count(each) > 1:
             raise RuntimeError(f"dim {each} appears multiple times in the list of dims")
-    return self.squeeze(tuple(each for each in wrapped if self.ndim and self.shape[each] == 1))
+    return self.squeeze(tuple(each for each in wrapped if self.ndim and guard_or_false(self.shape[each] == 1)))
 
 
 def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]:
@@ -157,7 +160,7 @@ def split(xp: ModuleType, self: Array, split_size: int, dim: int) -> list[Array]
     if split_size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     size = self.shape[wrap_dim(dim, self.ndim)]
-    if split_size == 0 and size:
+    if guard_or_false(split_size == 0) and guard_or_true(size != 0):
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     parts = max((size + split_size - 1) // split_size, 1) if split_size else 1
     return [take_slice(xp, self, dim, i * split_size, (i + 1) * split_size, 1) for i in range(parts)]
@@ -168,12 +171,12 @@ def split_sizes(xp: ModuleType, self: Array, split_sizes: Sequence[int], dim: in
     if not self.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     size = self.shape[wrap_dim(dim, self.ndim)]
-    if any(each < 0 for each in split_sizes):
+    if not all(holds(each >= 0) for each in split_sizes):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but "
             f"got split_sizes={list(split_sizes)}"
         )
-    if sum(split_sizes) != size:
+    if not holds(sum(split_sizes) == size):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}),"
             f" but got split_sizes={list(split_sizes)}"
@@ -197,7 +200,7 @@ def diagonal(xp: ModuleType, self: Array, offset: int, dim1: int, dim2: int) -> 
     rows, columns = self.shape[first], self.shape[second]
     length = diagonal_length(rows, columns, offset)
     start = self
-    if length and offset:
+    if offset and guard_or_true(length != 0):
         start = (
             take_slice(xp, self, second, offset, None, 1)
             if offset > 0

@@ -13,6 +13,7 @@ from opwright.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, flo
 from opwright.errors import DispatchError
 from opwright.kernels.shapes import strided
 from opwright.layouts import wrap_dim
+from opwright.sizes import holds
 
 Array = Any
 
@@ -47,9 +48,9 @@ def view_dtype(xp: ModuleType, self: Array, dtype: object) -> Array:
 
 
 def _check_divisible(self: Array, ratio: int, what: str) -> None:
-    if self.shape[-1] % ratio != 0:
+    if not holds(self.shape[-1] % ratio == 0):
         raise RuntimeError(f"the size of the last dimension must be a multiple of {ratio} {what}")
-    if any(stride % (self.itemsize * ratio) != 0 for stride in self.strides[:-1]):
+    if not all(holds(stride % (self.itemsize * ratio) == 0) for stride in self.strides[:-1]):
         raise RuntimeError(f"the strides of all dimensions but the last must be multiples of {ratio} {what}")
 
 
@@ -74,7 +75,7 @@ def view_as_complex(xp: ModuleType, self: Array) -> Array:
     what = "to view it as complex"
     if not self.ndim:
         raise RuntimeError(f"a tensor needs at least one dimension {what}")
-    if self.shape[-1] != 2:
+    if not holds(self.shape[-1] == 2):
         raise RuntimeError(f"the last dimension must have size 2 {what}, but has {self.shape[-1]}")
     if self.strides[-1] != self.itemsize:
         raise RuntimeError(f"the stride of the last dimension must be 1 {what}")
@@ -86,9 +87,9 @@ def unfold(xp: ModuleType, self: Array, dimension: int, size: int, step: int) ->
     """All windows of `size` places along a dimension, `step` apart; the places in a window are a new last dimension."""
     dim = wrap_dim(dimension, self.ndim)
     length, stride = (self.shape[dim], self.strides[dim]) if self.ndim else (1, self.itemsize)
-    if size < 0:
+    if not holds(size >= 0):
         raise RuntimeError(f"unfold: size must not be negative, but got {size}")
-    if size > length:
+    if not holds(size <= length):
         raise RuntimeError(f"unfold: windows of {size} do not fit dimension {dim}, whose size is {length}")
     if step <= 0:
         raise RuntimeError(f"unfold: step must be greater than 0, but got {step}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import opwright
 from opwright import layouts
+from opwright.layouts import same_shape
 from opwright.nn.annotations import A, Flag
 from opwright.nn.reductions import reduced, reduction_number
 
@@ -87,7 +88,7 @@ def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0,
 
 def _broadcast(input: A, target: A) -> tuple[A, A]:
     """Both in the shape that they broadcast to, with a warning where they differ."""
-    if input.shape == target.shape:
+    if same_shape(input.shape, target.shape):
         return input, target
     warnings.warn(
         f"Using a target size ({list(target.shape)}) that is different to the input size ({list(input.shape)}). This "
@@ -99,7 +100,7 @@ def _broadcast(input: A, target: A) -> tuple[A, A]:
 
 
 def _check_weight(input: Any, weight: Any) -> None:
-    if weight.shape != input.shape:
+    if not same_shape(weight.shape, input.shape):
         raise ValueError(f"weight and input must have one shape, but have {list(weight.shape)} and {list(input.shape)}")
 
 
@@ -145,7 +146,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _check_one_shape(input: Any, target: Any) -> None:
-    if input.shape != target.shape:
+    if not same_shape(input.shape, target.shape):
         raise ValueError(f"Target size ({list(target.shape)}) must be the same as input size ({list(input.shape)})")
 
 
@@ -225,9 +226,9 @@ def _variance(input: Any, var: Any) -> Any:
     if bool(opwright.any(opwright.lt(var, 0))):
         raise ValueError("var has negative entry/entries")
     shape, given = tuple(input.shape), tuple(var.shape)
-    if given == shape:
+    if same_shape(given, shape):
         return var
-    if given == shape[:-1]:
+    if same_shape(given, shape[:-1]):
         return opwright.unsqueeze(var, -1)
     if len(given) == len(shape) and sum(size for full, size in zip(shape, given, strict=True) if full != size) == 1:
         return var

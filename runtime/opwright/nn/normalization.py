@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 import opwright
+from opwright import layouts
 from opwright.nn.annotations import A
+from opwright.sizes import guard_or_false
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
@@ -43,7 +45,7 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> A:
     """Each channel of each example normalised by itself. Raises ValueError where it has one value."""
-    if use_input_stats and prod(input.shape[2:]) == 1:
+    if use_input_stats and guard_or_false(prod(input.shape[2:]) == 1):
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
     return opwright.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
@@ -57,7 +59,7 @@ def group_norm(input: A, num_groups: int, weight: A | None = None, bias: A | Non
 
 
 def _check_values(sizes: Sequence[int]) -> None:
-    if sizes[0] * prod(sizes[2:]) == 1:
+    if guard_or_false(sizes[0] * prod(sizes[2:]) == 1):
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(sizes)}")
 
 
@@ -78,7 +80,7 @@ def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 
     shape = list(input.shape)
     if len(shape) < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")
-    if 0 in shape:
+    if layouts.is_empty(tuple(shape)):
         return input
     squares = opwright.mul(input, input)
     if len(shape) == 3:

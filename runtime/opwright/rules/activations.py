@@ -10,6 +10,7 @@ from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, check_number
 from opwright.rules.pointwise import pointwise
+from opwright.sizes import holds
 
 _halves = Forms()
 _contiguous = Forms()
@@ -74,7 +75,7 @@ def _halved(self: Any, dim: int) -> Form:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     place = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[place]
-    if size % 2 != 0:
+    if not holds(size % 2 == 0):
         raise RuntimeError(f"Halving dimension must be even, but dimension {place} is size {size}")
     given = as_dtype(self.dtype)
     check_accepted("floating", given)

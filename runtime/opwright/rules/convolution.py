@@ -12,6 +12,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.rules.windows import check_at_least, check_named, per_dimension, window_count
+from opwright.sizes import holds
 
 _convolved = Forms()
 
@@ -66,7 +67,7 @@ def _check_channels(input: Any, weight: Any, bias: Any, transposed: bool, groups
     for name, each in (("weight", weight), ("bias", bias)):
         if each is not None and each.dtype != input.dtype:
             raise RuntimeError(f"input and {name} must have one dtype, but got {input.dtype} and {each.dtype}")
-    if weight.shape[0] < groups or weight.shape[0] % groups != 0:
+    if not (holds(weight.shape[0] >= groups) and holds(weight.shape[0] % groups == 0)):
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by it at dimension 0, "
             f"but got weight of size {list(weight.shape)}"
@@ -74,12 +75,12 @@ def _check_channels(input: Any, weight: Any, bias: Any, transposed: bool, groups
     channels, produced = weight.shape[1] * groups, weight.shape[0]
     if transposed:
         channels, produced = produced, channels
-    if input.shape[1] != channels:
+    if not holds(input.shape[1] == channels):
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected input {list(input.shape)} "
             f"to have {channels} channels, but got {input.shape[1]}"
         )
-    if bias is not None and (bias.ndim != 1 or bias.shape[0] != produced):
+    if bias is not None and (bias.ndim != 1 or not holds(bias.shape[0] == produced)):
         raise RuntimeError(
             f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {produced} elements, "
             f"but got bias of size {list(bias.shape)}"
@@ -104,12 +105,12 @@ def _convolved_shape(
     added = per_dimension("output_padding", output_padding, ndim)
     check_at_least(1, kernel_size=kernel, stride=steps, dilation=spread)
     check_at_least(0, padding=pads, output_padding=added)
-    if any(size == 0 for size in input.shape[2:]) and input.shape[0] != 0 and input.shape[1] != 0:
+    if layouts.is_empty(input.shape[2:]) and not layouts.is_empty(input.shape[:2]):
         raise RuntimeError(f"only the batch and the channels may be empty, but got input of size {list(input.shape)}")
     windows = list(zip(input.shape[2:], kernel, steps, pads, spread, strict=True))
     if not transposed:
         sizes = tuple([window_count(*window) for window in windows])
-        if any(size < 1 for size in sizes):
+        if not all(holds(size >= 1) for size in sizes):
             raise RuntimeError(
                 f"a kernel of size {list(kernel)} with dilation {list(spread)} does not fit into an input of size "
                 f"{list(input.shape)} with padding {list(pads)}"
@@ -122,7 +123,7 @@ def _convolved_shape(
                 f"stride {list(steps)} and dilation {list(spread)}"
             )
     sizes = tuple([transposed_size(*window, more) for window, more in zip(windows, added, strict=True)])
-    if any(size < 1 for size in sizes):
+    if not all(holds(size >= 1) for size in sizes):
         raise RuntimeError(f"an input of size {list(input.shape)} would give {list(sizes)}: output size is too small")
     return (input.shape[0], weight.shape[1] * groups, *sizes)
 

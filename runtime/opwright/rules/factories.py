@@ -13,6 +13,7 @@ from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_com
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
+from opwright.sizes import SymInt, holds, is_symbolic
 
 _CPU = Device("cpu")
 _likes = Forms()
@@ -95,7 +96,7 @@ def empty(
     form = _sized.get(key)
     if form is None:
         for length in shape:
-            if length < 0:
+            if not holds(length >= 0):
                 raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
         strides = formatted_strides(shape, memory_format_name(memory_format)) if stride is None else tuple(stride)
         form = _sized.keep(key, Form(shape, strides, get_default_dtype() if dtype is None else as_dtype(dtype)))
@@ -122,14 +123,14 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
         raise RuntimeError("arange: expected real numbers for start, end and step")
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not all(is_symbolic(each) or math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end < start) if step > 0 else (end > start):
+    if not holds((end >= start) if step > 0 else (end <= start)):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    is_integral = all(isinstance(each, int) for each in numbers)
+    is_integral = all(isinstance(each, (int, SymInt)) for each in numbers)
     if dtype is None and is_integral:
         dtype = int64
-    length = int(-((start - end) // step)) if is_integral else math.ceil((end - start) / step)
+    length = -((start - end) // step) if is_integral else math.ceil((end - start) / step)
     plan = empty([length], dtype=dtype, device=device)
     check_accepted("integer floating", plan.dtype)
     return plan
@@ -137,7 +138,7 @@ def arange(start: complex, end: complex, step: complex, *, dtype: object = None,
 
 def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, device: object = None) -> Plan:
     """`steps` numbers: the default dtype, complex if an end is, unless told otherwise."""
-    if steps < 0:
+    if not holds(steps >= 0):
         raise RuntimeError("number of steps must be non-negative")
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
         dtype = to_complex(get_default_dtype())
@@ -149,14 +150,14 @@ def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, 
 def eye(n: int, m: int, *, dtype: object = None, device: object = None) -> Plan:
     """An n × m matrix. Raises RuntimeError for a negative size."""
     for name, size in (("n", n), ("m", m)):
-        if size < 0:
+        if not holds(size >= 0):
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     return empty([n, m], dtype=dtype, device=device)
 
 
 def window(name: str, length: int, *, dtype: object = None, device: object = None) -> Plan:
     """A window of `length` samples. Raises RuntimeError for a negative length or a dtype that is not floating."""
-    if length < 0:
+    if not holds(length >= 0):
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     plan = empty([length], dtype=dtype, device=device)
     if plan.dtype not in FLOATING:

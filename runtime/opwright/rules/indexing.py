@@ -12,6 +12,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _indexed = Forms()
 _selected = Forms()
@@ -65,7 +66,7 @@ def _indexed_form(self: Any, positions: Sequence[Any]) -> Form:
         steps = _steps_along(found, each)
         # Reshaped to stand beside the other dimensions: the new ones of size 1 get strides too, and those may decide.
         inner = steps[-1] if steps else 1
-        outer = next((size * step for size, step in zip(found, steps, strict=True) if size != 1), inner)
+        outer = next((size * step for size, step in zip(found, steps, strict=True) if guard_or_true(size != 1)), inner)
         sizes = (1,) * len(before) + found + (1,) * len(after)
         rows.append((sizes, (outer,) * len(before) + steps + (inner,) * len(after)))
     return Form(shape, layouts.pointwise_strides(shape, rows), as_dtype(self.dtype))
@@ -76,7 +77,7 @@ def _steps_along(shape: Shape, position: Any) -> Shape:
     strides: Shape = element_strides(position)
     sizes: Shape = position.shape
     steps = [
-        0 if size == 1 and shape[missing + dim] != 1 else stride
+        0 if guard_or_false(size == 1) and guard_or_true(shape[missing + dim] != 1) else stride
         for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True))
     ]
     return (*(0,) * missing, *steps)
@@ -139,7 +140,7 @@ def positions_of(indices: Sequence[Any]) -> list[Any]:
 
 def _check_mask(self: Any, mask: Any, dim: int) -> None:
     for place, size in enumerate(mask.shape):
-        if dim + place >= self.ndim or self.shape[dim + place] != size:
+        if dim + place >= self.ndim or not holds(self.shape[dim + place] == size):
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {place} does not match "
                 f"the shape of the indexed tensor {list(self.shape)} at index {dim + place}"
@@ -160,7 +161,7 @@ def _selected_form(self: Any, dim: int, index: Any) -> Form:
     if index.dtype not in (int64, int32):
         raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.dtype}")
     length = index.shape[0] if index.ndim else 1
-    if not self.ndim and length != 1:
+    if not self.ndim and not holds(length == 1):
         raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {length} value(s)")
     shape = (*self.shape[:dim], length, *self.shape[dim + 1 :]) if self.ndim else ()
     return Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype))
@@ -172,7 +173,7 @@ def gather(self: Any, dim: int, index: Any) -> Plan:
     form = _gathered.get(key)
     if form is None:
         dim = layouts.wrap_dim(dim, self.ndim)
-        if 0 not in index.shape:
+        if not layouts.is_empty(index.shape):
             check_index_dtype("gather", index)
             check_index_fits(index, self, "input", dim)
         form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))

@@ -9,6 +9,7 @@ from opwright import layouts
 from opwright.devices import element_strides
 from opwright.metadata import Form, Forms, Plan
 from opwright.promotion import result_type
+from opwright.sizes import holds
 
 _joined = Forms()
 _stacked = Forms()
@@ -25,7 +26,7 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
 
 
 def _joined_form(tensors: Sequence[Any], dim: int) -> Form:
-    joined = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
+    joined = [each for each in tensors if each.ndim != 1 or not layouts.is_empty(each.shape)] or list(tensors)
     for place, tensor in enumerate(tensors):
         if tensor.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated")
@@ -49,7 +50,7 @@ def _check_joinable(first: Any, tensor: Any, dim: int, place: int) -> None:
     if tensor.ndim != first.ndim:
         raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
     for axis, (want, have) in enumerate(zip(first.shape, tensor.shape, strict=True)):
-        if axis != dim and want != have:
+        if axis != dim and not holds(want == have):
             raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {dim}. "
                 f"Expected size {want} but got size {have} for tensor number {place} in the list."
@@ -68,7 +69,7 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Plan:
 def _stacked_form(tensors: Sequence[Any], dim: int) -> Form:
     shape = tensors[0].shape
     for place, tensor in enumerate(tensors):
-        if tensor.shape != shape:
+        if not layouts.same_shape(tensor.shape, shape):
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
                 f"and {list(tensor.shape)} at entry {place}"

@@ -10,6 +10,7 @@ from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_inexact, check_matrices, check_square
+from opwright.sizes import holds, smaller
 
 _decomposed = Forms()
 
@@ -30,7 +31,7 @@ def decomposed(
         (check_square if square else check_matrices)(operator, A)
         dtype = _check_precision(operator, A)
         rows, width = A.shape[-2:]
-        named = {"m": rows, "n": width, "k": rows if rows < width else width}
+        named = {"m": rows, "n": width, "k": smaller(rows, width)}
         shape = (*A.shape[:-2], *(named[name] for name in sizes.split(",") if name))
         form = _form(shape, _dtype_of(kind, dtype), columns)
         _decomposed.keep(key, form)
@@ -93,12 +94,12 @@ def solution(operator: str, A: Any, B: Any, left: bool = True, *, vectors: bool 
     dtype = _check_precision(operator, A)
     if B.dtype != A.dtype:
         raise RuntimeError(f"{operator}: Expected A and B to have the same dtype, but found {A.dtype} and {B.dtype}")
-    is_vector = vectors and (B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]))
+    is_vector = vectors and (B.ndim == 1 or (B.ndim == A.ndim - 1 and layouts.same_shape(B.shape, A.shape[:-1])))
     if not is_vector:
         check_matrices(operator, B, "B")
     shape = (*B.shape, 1) if is_vector else B.shape
     size = A.shape[-1]
-    if shape[-2 if left else -1] != size:
+    if not holds(shape[-2 if left else -1] == size):
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(
             f"{operator}: Incompatible shapes of A and B for the equation {equation} "
@@ -123,7 +124,7 @@ def lu_solution(LU: Any, pivots: Any, B: Any, left: bool) -> Plan:
     form = solution("linalg.lu_solve", LU, B, left, rows=not left).form
     if pivots.dtype != int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
-    if pivots.shape != LU.shape[:-1]:
+    if not layouts.same_shape(pivots.shape, LU.shape[:-1]):
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     return Plan(form, (LU, pivots, B))
 
@@ -148,7 +149,7 @@ def qr(A: Any, mode: str) -> tuple[Plan, Plan]:
 def svd(A: Any, full_matrices: bool, compute_uv: bool, driver: str | None) -> tuple[Plan, Plan, Plan]:
     """U, S and Vh of each matrix; U and Vh column-major, or nothing. Raises RuntimeError for a `driver`."""
     values = decomposed("linalg.svd", A, "k", square=False, kind="real")
-    if driver is not None and layouts.count(A.shape) != 0:
+    if driver is not None and not layouts.is_empty(A.shape):
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     if not compute_uv:
         nothing = not_computed("linalg.svd", A, square=False)
@@ -177,5 +178,5 @@ def lu_parts(A: Any, pivot: bool) -> tuple[Plan, Plan, Plan]:
 
 
 def _check_pivot(A: Any, pivot: bool) -> None:
-    if not pivot and layouts.count(A.shape) != 0:
+    if not pivot and not layouts.is_empty(A.shape):
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")

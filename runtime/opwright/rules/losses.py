@@ -11,6 +11,7 @@ from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, kept_strides
 from opwright.promotion import castable
 from opwright.rules.pointwise import pointwise
+from opwright.sizes import guard_or_false, holds
 
 _reduced = Forms()
 _elementwise = Forms()
@@ -54,7 +55,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if reduction:
         return Plan(_scalar(dtype, form.compute, form.casts, form.common), (self, target))
-    strides = kept_strides(self) if form.shape == self.shape else form.strides
+    strides = kept_strides(self) if layouts.same_shape(form.shape, self.shape) else form.strides
     found = Form(form.shape, strides, dtype, form.common, form.compute, form.produces, form.casts, pointwise=True)
     return Plan(found, (self, target))
 
@@ -72,7 +73,7 @@ def binary_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
         for each in operands[1:]:
             if each is not None:
                 _check_dtype(each, dtype)
-                if layouts.broadcast_shapes([self.shape, each.shape]) != self.shape:
+                if not layouts.same_shape(layouts.broadcast_shapes([self.shape, each.shape]), self.shape):
                     raise RuntimeError(f"a tensor of shape {list(each.shape)} does not fit {list(self.shape)}")
         check_accepted("floating", dtype)
         compute = opmath(dtype)
@@ -98,7 +99,7 @@ def class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
     if self.ndim == 2:
         if not target.ndim:
             raise IndexError("a batch of scores needs a 1D target")
-        if self.shape[0] != target.shape[0]:
+        if not holds(self.shape[0] == target.shape[0]):
             raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     return _scored(self, target, weight, target.shape if self.ndim == 2 and not reduction else ())
 
@@ -110,7 +111,7 @@ def image_class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Pla
     if self.ndim != 4:
         raise RuntimeError(f"only batches of spatial inputs supported (4D tensors), but got {self.ndim}D input")
     _check_classes(target, (int64, uint8))
-    if (self.shape[0], *self.shape[2:]) != target.shape:
+    if not layouts.same_shape((self.shape[0], *self.shape[2:]), target.shape):
         raise RuntimeError(f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     return _scored(self, target, weight, () if reduction else target.shape)
 
@@ -126,7 +127,7 @@ def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
     dtype = as_dtype(self.dtype)
     check_accepted("floating", dtype)
     if weight is not None:
-        if weight.ndim != 1 or weight.shape[0] != classes:
+        if weight.ndim != 1 or not holds(weight.shape[0] == classes):
             raise RuntimeError(
                 f"weight tensor should be defined for all {classes} classes, but has shape {list(weight.shape)}"
             )
@@ -147,7 +148,7 @@ def margin_loss(self: Any, target: Any, p: complex, weight: Any, reduction: int)
         raise RuntimeError(f"only p == 1 and p == 2 supported, but got {p}")
     _check_rows(self)
     rows = self.shape[0] if self.ndim == 2 else 1
-    if target.ndim > 1 or (target.shape[0] if target.ndim else 1) != rows:
+    if target.ndim > 1 or not holds((target.shape[0] if target.ndim else 1) == rows):
         raise RuntimeError(f"expected a target of size [{rows}] for input {list(self.shape)}, got {list(target.shape)}")
     _check_classes(target, (int64,))
     plan = _scored(self, target, weight, () if reduction else target.shape)
@@ -159,7 +160,8 @@ def multilabel_loss(self: Any, target: Any, reduction: int) -> Plan:
     """`multilabel_margin_loss`: scores (N, C), (C) or one, and as many classes for each row; float32 and float64
     alone."""
     _check_rows(self)
-    if self.shape != target.shape and (self.ndim == 2 or target.ndim == 2 or target.shape not in ((), (1,))):
+    fits = layouts.same_shape(self.shape, target.shape)
+    if not fits and (self.ndim == 2 or target.ndim == 2 or target.shape not in ((), (1,))):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     _check_classes(target, (int64,))
     plan = _scored(self, target, None, self.shape[:1] if self.ndim == 2 and not reduction else ())
@@ -174,7 +176,7 @@ def multilabel_marks(self: Any, target: Any) -> Plan:
 
 
 def _check_rows(self: Any) -> None:
-    if self.ndim > 2 or (self.ndim and self.shape[-1] == 0):
+    if self.ndim > 2 or (self.ndim and guard_or_false(self.shape[-1] == 0)):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         )

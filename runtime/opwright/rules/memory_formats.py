@@ -8,6 +8,9 @@ from opwright import layouts
 from opwright.devices import element_strides
 from opwright.layouts import Shape
 
+# Note [Undecided comparisons] in `layouts`.
+UNDECIDED_IS_FALSE = True
+
 
 def suggests_channels_last(shape: Shape, strides: Shape) -> bool:
     """Whether a 4-d or 5-d array's strides are in the order of channels-last ones, gaps or not (PyTorch's

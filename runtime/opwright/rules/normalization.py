@@ -11,6 +11,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
 from opwright.rules.memory_formats import suggested_strides
+from opwright.sizes import holds
 
 _normalized = Forms()
 _layers = Forms()
@@ -143,14 +144,14 @@ def batch_norm_statistics(
 def group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> Plan:
     """N images of C channels, normalised over `group` groups of these. Raises RuntimeError naming sizes that do not
     fit."""
-    if layouts.count(input.shape) != N * C * HxW:
+    if not holds(layouts.count(input.shape) == N * C * HxW):
         raise RuntimeError(f"an input of size {list(input.shape)} does not have {N} × {C} × {HxW} elements")
-    if group < 1 or C % group != 0:
+    if group < 1 or not holds(C % group == 0):
         raise RuntimeError(
             f"the number of channels in input must be divisible by num_groups, but got {C} channels and {group} groups"
         )
     for name, each in (("weight", weight), ("bias", bias)):
-        if each is not None and (each.ndim != 1 or each.shape[0] != C):
+        if each is not None and (each.ndim != 1 or not holds(each.shape[0] == C)):
             raise RuntimeError(f"{name} must be a vector of {C} elements, but its size is {list(each.shape)}")
     return _normalized_plan(suggested_strides(input.shape, input), input, weight, bias)
 

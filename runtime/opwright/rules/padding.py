@@ -12,6 +12,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Plan
 from opwright.operands import check_accepted, check_number, kept_strides_of
 from opwright.rules.memory_formats import suggested_strides
+from opwright.sizes import holds
 
 
 def padded(self: Any, pad: Sequence[int], *, value: complex = 0) -> Plan:
@@ -47,7 +48,7 @@ def padded_shape(shape: Shape, pad: Sequence[int]) -> Shape:
     for dim in range(kept, len(shape)):
         at = 2 * (len(shape) - 1 - dim)
         before, after = pad[at], pad[at + 1]
-        if shape[dim] + (before if before < 0 else 0) + (after if after < 0 else 0) < 0:
+        if not holds(shape[dim] + (before if before < 0 else 0) + (after if after < 0 else 0) >= 0):
             raise RuntimeError(
                 f"pad: dimension {dim} of size {shape[dim]} has fewer places than {before} and {after} take away"
             )
@@ -61,7 +62,7 @@ def reflected(self: Any, padding: Sequence[int], *, spatial: int) -> Plan:
     plan = _bordered(self, padding, spatial)
     for pair, size in enumerate(reversed(self.shape[-spatial:])):
         for each in padding[2 * pair : 2 * pair + 2]:
-            if each >= size:
+            if not holds(each < size):
                 raise RuntimeError(f"reflection padding {each} must be less than the size of its dimension, {size}")
     return plan
 
@@ -82,6 +83,6 @@ def _bordered(self: Any, padding: Sequence[int], spatial: int) -> Plan:
         )
     check_accepted("integer floating complex", as_dtype(self.dtype))
     shape = padded_shape(self.shape, padding)
-    if any(size < 1 for size in shape[-spatial:]):
+    if not all(holds(size >= 1) for size in shape[-spatial:]):
         raise RuntimeError(f"padding {list(padding)} leaves nothing of shape {list(self.shape)}")
     return Plan(Form(shape, suggested_strides(shape, self), as_dtype(self.dtype)), (self,))

@@ -14,6 +14,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
 from opwright.rules.pointwise import pointwise
+from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _known = Forms()
 _added = Forms()
@@ -56,7 +57,7 @@ def _gufunc_form(signature: str, operands: Sequence[Any], dtype: object, batched
         split = operand.ndim - len(names)
         batches.append(operand.shape[:split])
         for name, size in zip(names, operand.shape[split:], strict=True):
-            if sizes.setdefault(name, size) != size:
+            if not holds(sizes.setdefault(name, size) == size):
                 shapes = " and ".join("x".join(map(str, each.shape)) for each in operands)
                 raise RuntimeError(f"shapes {shapes} do not fit {signature}: {name} is {sizes[name]} and {size}")
     common = as_dtype(operands[0].dtype)
@@ -103,8 +104,9 @@ def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:
 
 
 def _check_expands(shape: Shape, wanted: Shape) -> None:
-    if len(shape) > len(wanted) or any(
-        size not in (1, want) for size, want in zip(reversed(shape), reversed(wanted), strict=False)
+    if len(shape) > len(wanted) or not all(
+        guard_or_false(size == 1) or holds(size == want)
+        for size, want in zip(reversed(shape), reversed(wanted), strict=False)
     ):
         raise RuntimeError(f"The expanded size of the tensor {list(wanted)} must match the existing size {list(shape)}")
 
@@ -128,7 +130,7 @@ def added_outer(self: Any, vec1: Any, vec2: Any, beta: complex, alpha: complex) 
     _check_expands(self.shape, shape)
     missing = 2 - self.ndim
     strides = (0,) * missing + tuple(
-        0 if size == 1 and want != 1 else stride
+        0 if guard_or_false(size == 1) and guard_or_true(want != 1) else stride
         for size, stride, want in zip(self.shape, self.strides, shape[missing:], strict=True)
     )
     column = _Operand((shape[0], 1), (vec1.strides[0], 0), vec1.dtype)
@@ -151,7 +153,7 @@ def cross(self: Any, other: Any, dim: int) -> Plan:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     place = layouts.wrap_dim(dim, self.ndim)
     sizes = (self.shape[place], other.shape[place])
-    if sizes[0] != 3 or sizes[1] != 3:
+    if not (holds(sizes[0] == 3) and holds(sizes[1] == 3)):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and {sizes[1]}")
     if self.dtype != other.dtype:
         raise RuntimeError(f"expected operands of one dtype, but got: {self.dtype} != {other.dtype}")
@@ -186,7 +188,7 @@ def distances(x1: Any, x2: Any, p: float) -> Plan:
         raise RuntimeError(f"expected operands of one dtype, but got: {common} != {x2.dtype}")
     if common not in (float32, float64):
         raise DispatchError(f"cdist: not implemented for {common}")
-    if x1.shape[-1] != x2.shape[-1]:
+    if not holds(x1.shape[-1] == x2.shape[-1]):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     shape = (*layouts.broadcast_shapes([x1.shape[:-2], x2.shape[:-2]]), x1.shape[-2], x2.shape[-2])
     return Plan(Form(shape, layouts.contiguous_strides(shape), common), (x1, x2))

@@ -12,6 +12,7 @@ from opwright.dtypes import FLOATING, REDUCED, DType, as_dtype, bfloat16, bool_,
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Plan
 from opwright.rules.factories import empty, overwritten
+from opwright.sizes import holds
 
 # Integers up to 2 to this power are exact in the dtype.
 _DIGITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
@@ -65,7 +66,7 @@ def integers(self: Any, from_: int, to: int | None) -> Plan:
     plan = overwritten(self, accepts="bool integer floating")
     dtype = plan.dtype
     last = largest_integer(dtype) if to is None else to - 1
-    if last < from_:
+    if not holds(last >= from_):
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={from_} >= to={last + 1}")
     _check_bound("from", from_, dtype)
     _check_bound("to - 1", last, dtype)
@@ -85,14 +86,14 @@ def _check_bound(name: str, bound: int, dtype: DType) -> None:
         low = -high
     else:
         high, low = largest_integer(dtype), 0 if dtype == bool_ else int(np.iinfo(dtype).min)
-    if not low <= bound <= high:
+    if not (holds(low <= bound) and holds(bound <= high)):
         raise RuntimeError(f"{name} is out of bounds for {dtype}")
 
 
 def permutation(n: int, *, dtype: object, device: object) -> Plan:
     """The numbers below `n`. Raises RuntimeError where the dtype cannot hold them."""
     plan = empty([n], dtype=dtype, device=device)
-    if plan.dtype in FLOATING and n > largest_integer(plan.dtype) + 1:
+    if plan.dtype in FLOATING and not holds(n <= largest_integer(plan.dtype) + 1):
         raise RuntimeError(f"n is too large for result tensor type: {plan.dtype}")
     return plan
 
@@ -105,7 +106,7 @@ def multinomial(self: Any, num_samples: int, replacement: bool) -> Plan:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {self.dtype}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not replacement and num_samples > self.shape[-1]:
+    if not replacement and not holds(num_samples <= self.shape[-1]):
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     shape = (*self.shape[:-1], num_samples)
     return Plan(Form(shape, layouts.contiguous_strides(shape), int64), (self,))

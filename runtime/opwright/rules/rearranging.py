@@ -14,6 +14,7 @@ from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
+from opwright.sizes import from_front, holds
 from opwright.view_layouts import diagonal_length, slice_bounds
 
 
@@ -68,7 +69,7 @@ def repeated(self: Any, repeats: Sequence[int]) -> Plan:
     new = len(repeats) - self.ndim
     if new < 0:
         raise RuntimeError(f"repeat: {len(repeats)} repeats are fewer than the tensor's {self.ndim} dimensions")
-    if any(each < 0 for each in repeats):
+    if not all(holds(each >= 0) for each in repeats):
         raise RuntimeError(f"repeat: expected repeats that are not negative, but got {list(repeats)}")
     sizes = [size * times for size, times in zip(self.shape, repeats[new:], strict=True)]
     return _plan(self, (*repeats[:new], *sizes))
@@ -80,11 +81,11 @@ def narrowed(self: Any, dim: int, start: int, length: int) -> Plan:
         raise RuntimeError("narrow_copy: expected at least one dimension, but got a 0-dim tensor")
     dim = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if length < 0:
+    if not holds(length >= 0):
         raise RuntimeError("narrow_copy: length must not be negative")
-    if not -size <= start <= size:
+    if not (holds(-size <= start) and holds(start <= size)):
         raise IndexError(f"narrow_copy: start {start} is out of range for dimension {dim} of size {size}")
-    if (start + size if start < 0 else start) + length > size:
+    if not holds(from_front(start, size) + length <= size):
         raise RuntimeError(f"narrow_copy: start {start} and length {length} exceed dimension {dim} of size {size}")
     return _plan(self, (*self.shape[:dim], length, *self.shape[dim + 1 :]))
 
@@ -107,7 +108,7 @@ def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if not -size <= index < size:
+    if not (holds(-size <= index) and holds(index < size)):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )
@@ -126,7 +127,7 @@ def diagonal_overlaid(self: Any, src: Any, offset: int, dim1: int, dim2: int) ->
 
 def _overlaid(self: Any, src: Any, part: Shape) -> Plan:
     """The shape and strides of `self`, gaps included, but no overlaps."""
-    if part != src.shape:
+    if not layouts.same_shape(part, src.shape):
         raise RuntimeError(
             f"expected src to have the shape of what it takes the place of, {list(part)}, but got {list(src.shape)}"
         )
@@ -202,7 +203,7 @@ def shuffled(self: Any, groups: int) -> Plan:
         raise RuntimeError(f"channel_shuffle: expected more than 2 dimensions, but got {self.ndim}")
     if groups <= 0:
         raise RuntimeError(f"channel_shuffle: the number of groups must be positive, but is {groups}")
-    if self.shape[1] % groups != 0:
+    if not holds(self.shape[1] % groups == 0):
         raise RuntimeError(f"channel_shuffle: {self.shape[1]} channels do not divide into {groups} groups")
     return _plan(self, self.shape, suggested_strides(self.shape, self))
 
@@ -210,7 +211,7 @@ def shuffled(self: Any, groups: int) -> Plan:
 def pixels_from_channels(self: Any, factor: int) -> Plan:
     """`pixel_shuffle`: an image larger by `factor` in both directions, of fewer channels."""
     channels, height, width = _image(self, factor, "pixel_shuffle")
-    if channels % (factor * factor) != 0:
+    if not holds(channels % (factor * factor) == 0):
         raise RuntimeError(f"pixel_shuffle: {channels} channels are no multiple of the square of factor {factor}")
     shape = (*self.shape[:-3], channels // (factor * factor), height * factor, width * factor)
     return _plan(self, shape, suggested_strides(shape, self))
@@ -220,7 +221,7 @@ def channels_from_pixels(self: Any, factor: int) -> Plan:
     """`pixel_unshuffle`: an image smaller by `factor` in both directions, of more channels."""
     channels, height, width = _image(self, factor, "pixel_unshuffle")
     for name, size in (("height", height), ("width", width)):
-        if size % factor != 0:
+        if not holds(size % factor == 0):
             raise RuntimeError(f"pixel_unshuffle: {name} {size} is no multiple of factor {factor}")
     shape = (*self.shape[:-3], channels * factor * factor, height // factor, width // factor)
     return _plan(self, shape, suggested_strides(shape, self))

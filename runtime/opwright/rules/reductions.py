@@ -12,6 +12,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
 from opwright.promotion import promote
+from opwright.sizes import guard_or_false
 
 _reductions = Forms()
 _scans = Forms()
@@ -80,7 +81,7 @@ def _reduced_form(
 
 
 def _check_nonempty(shape: Shape, dim: int | Sequence[int] | None, dims: Shape, kind: str) -> None:
-    if 0 not in shape:
+    if not layouts.is_empty(shape):
         return
     if dim is None or (not isinstance(dim, int) and not dim):
         error = IndexError if kind == "long" else RuntimeError
@@ -89,7 +90,7 @@ def _check_nonempty(shape: Shape, dim: int | Sequence[int] | None, dims: Shape, 
             "reduction dim with the 'dim' argument."
         )
     for each in dims:
-        if shape[each] == 0:
+        if guard_or_false(shape[each] == 0):
             raise IndexError(f"Expected reduction dim {each} to have non-zero size.")
 
 
@@ -146,9 +147,9 @@ def norm(
         _check_norm_dtype(given, as_dtype(dtype))
     plan = reduce(self, dim, keepdim, dtype=dtype, kind="real")
     # Both orders are the same at every number of elements but none, so the memo of `reduce` need not know them.
-    if isinstance(ord, (int, float)) and (ord < 0 or ord == float("inf")) and 0 in self.shape:
+    if isinstance(ord, (int, float)) and (ord < 0 or ord == float("inf")) and layouts.is_empty(self.shape):
         over = dim if isinstance(dim, int) or dim else None
-        if over is None or any(self.shape[each] == 0 for each in plan.dims):
+        if over is None or any(guard_or_false(self.shape[each] == 0) for each in plan.dims):
             raise RuntimeError(f"the norm of order {ord} of no elements is not defined: it has no identity")
     return plan
 

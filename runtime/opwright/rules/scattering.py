@@ -9,6 +9,7 @@ from opwright.dtypes import COMPLEX, as_dtype, bool_, int32, int64
 from opwright.metadata import Form, Plan
 from opwright.operands import NUMBERS, check_accepted, check_number
 from opwright.rules.factories import overwritten
+from opwright.sizes import holds
 
 # The kinds of dtypes that a reduction is for, where not for all.
 _KINDS = {"mean": "integer floating complex", "amax": "bool integer floating", "amin": "bool integer floating"}
@@ -31,17 +32,17 @@ def scattered(
     (`value`) do not fit.
     """
     dim = layouts.wrap_dim(dim, self.ndim)
-    if 0 not in index.shape:
+    if not layouts.is_empty(index.shape):
         check_index_dtype("scatter", index)
     if src is not None:
         _check_same_dtype("scatter", self, src)
-    if 0 not in index.shape:
+    if not layouts.is_empty(index.shape):
         check_index_fits(index, self, "self", dim)
         if src is not None:
             check_index_fits(index, src, "src", -1)
     if reduce is not None and reduce not in choices.split():
         raise RuntimeError(f"reduce argument must be one of {', '.join(choices.split())}, got {reduce!r}")
-    if 0 not in index.shape:
+    if not layouts.is_empty(index.shape):
         if reduce in _KINDS:
             check_accepted(_KINDS[reduce], as_dtype(self.dtype))
         check_number(value, as_dtype(self.dtype))
@@ -60,7 +61,7 @@ def check_index_fits(index: Any, other: Any, name: str, dim: int) -> None:
         error = IndexError if name == "src" and index.ndim > other.ndim else RuntimeError
         raise error(f"Index tensor must have the same number of dimensions as {name} tensor")
     for each, (want, have) in enumerate(zip(index.shape, other.shape, strict=False)):
-        if each != dim and want > have:
+        if each != dim and not holds(want <= have):
             raise RuntimeError(
                 f"Expected index {list(index.shape)} to be no larger than {name} {list(other.shape)}"
                 + (f" apart from dimension {dim}" if dim >= 0 else "")
@@ -91,20 +92,20 @@ def index_written(
     _check_same_dtype(name, self, source)
     if dim and dim >= source.ndim:
         raise RuntimeError(f"{name}_(): Indexing dim {dim} is out of bounds of the source tensor")
-    if not source.ndim and _length(index) != 1:
+    if not source.ndim and not holds(_length(index) == 1):
         raise IndexError(f"{name}_(): a 0-dim source goes to one place, but index has {_length(index)} elements")
-    if source.ndim and _length(index) != source.shape[dim]:
+    if source.ndim and not holds(_length(index) == source.shape[dim]):
         raise RuntimeError(
             f"{name}_(): Number of indices ({_length(index)}) should be equal to the size of the source along {dim}: "
             f"{list(source.shape)}"
         )
-    fits = _fit_around(self, source, dim) if self.ndim and source.ndim else self.shape == source.shape
+    fits = _fit_around(self, source, dim) if self.ndim and source.ndim else self.ndim == source.ndim
     if not fits:
         raise RuntimeError(_misfit(name, self, source, dim))
-    if reduce is not None and 0 not in source.shape:
+    if reduce is not None and not layouts.is_empty(source.shape):
         accepted = _KINDS.get(reduce) if include_self else "integer floating"
         check_accepted(accepted, as_dtype(self.dtype))
-    if 0 not in source.shape:
+    if not layouts.is_empty(source.shape):
         check_number(alpha, as_dtype(self.dtype))
     return _rewritten(self, index, source)
 
@@ -117,7 +118,7 @@ def index_copied(self: Any, dim: int, index: Any, source: Any) -> Plan:
     dim = layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
-    if not source.ndim and _length(index) != 1:
+    if not source.ndim and not holds(_length(index) == 1):
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {_length(index)})")
     if source.ndim != self.ndim and source.ndim and self.ndim:
         raise IndexError(
@@ -129,7 +130,7 @@ def index_copied(self: Any, dim: int, index: Any, source: Any) -> Plan:
     _check_same_dtype("index_copy", self, source)
     if not _fit_around(self, source, dim):
         raise RuntimeError(_misfit("index_copy", self, source, dim))
-    if source.ndim and _length(index) != source.shape[dim]:
+    if source.ndim and not holds(_length(index) == source.shape[dim]):
         raise IndexError(
             f"index_copy_(): Number of indices ({_length(index)}) should be equal to source.size(dim) "
             f"({source.shape[dim]})"
@@ -160,12 +161,12 @@ def put(self: Any, index: Any, source: Any) -> Plan:
     _check_same_dtype("put", self, source)
     if index.dtype != int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype}")
-    if layouts.count(index.shape) != layouts.count(source.shape):
+    if not holds(layouts.count(index.shape) == layouts.count(source.shape)):
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got shapes "
             f"{list(source.shape)} and {list(index.shape)}"
         )
-    if 0 in self.shape and 0 not in index.shape:
+    if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("put_(): Tried to put elements into an empty tensor")
     return Plan(overwritten(self).form, (self, index, source))
 
@@ -174,7 +175,7 @@ def taken(self: Any, index: Any) -> Plan:
     """The elements of `self` at positions in the whole array; the shape of the index, contiguous."""
     if index.dtype != int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
-    if 0 in self.shape and 0 not in index.shape:
+    if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("take(): tried to take from an empty tensor")
     return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))
 
@@ -207,7 +208,8 @@ def _check_same_dtype(name: str, self: Any, source: Any) -> None:
 
 
 def _fit_around(self: Any, source: Any, dim: int) -> bool:
-    return bool(self.shape[:dim] == source.shape[:dim] and self.shape[dim + 1 :] == source.shape[dim + 1 :])
+    same = layouts.same_shape
+    return same(self.shape[:dim], source.shape[:dim]) and same(self.shape[dim + 1 :], source.shape[dim + 1 :])
 
 
 def _misfit(name: str, self: Any, source: Any, dim: int) -> str:

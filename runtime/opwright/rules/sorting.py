@@ -61,7 +61,7 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right contradict each other: 'left' and True")
     if sorter is not None:
-        if sorter.shape != sorted_sequence.shape:
+        if not layouts.same_shape(sorter.shape, sorted_sequence.shape):
             raise RuntimeError(
                 f"searchsorted(): boundaries and sorter must have the same size, but have "
                 f"{list(sorted_sequence.shape)} and {list(sorter.shape)}"
@@ -72,7 +72,7 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
     rows = sorted_sequence.shape
     if len(rows) != 1 and (not rows or not shape):
         raise RuntimeError(f"searchsorted(): one value needs boundaries of 1 dimension, but they have {len(rows)}")
-    if len(rows) != 1 and shape[:-1] != rows[:-1]:
+    if len(rows) != 1 and not layouts.same_shape(shape[:-1], rows[:-1]):
         raise RuntimeError(
             "searchsorted(): boundaries must have 1 dimension, or those of the values but for the last one; got "
             f"{list(rows)} and {list(shape)}"
@@ -130,7 +130,7 @@ def histogram(self: Any, bins: Any, weight: Any, *, bounds: Sequence[float] | No
     """
     given = as_dtype(self.dtype)
     check_accepted("floating", given)
-    if weight is not None and (weight.shape != self.shape or weight.dtype != self.dtype):
+    if weight is not None and (not layouts.same_shape(weight.shape, self.shape) or weight.dtype != self.dtype):
         raise RuntimeError("histogram(): weight must have the shape and the dtype of the input")
     count = _count_of_bins(bins, given)
     if count <= 0:

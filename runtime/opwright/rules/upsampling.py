@@ -9,6 +9,7 @@ from opwright.dtypes import as_dtype, opmath
 from opwright.metadata import Form, Plan
 from opwright.rules.memory_formats import suggested_strides
 from opwright.rules.windows import check_named
+from opwright.sizes import guard_or_false, holds
 
 
 def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "floating") -> Plan:
@@ -18,11 +19,11 @@ def upsample(self: Any, ndim: int, output_size: Sequence[int], accepts: str = "f
         raise RuntimeError(f"expected an output_size of {ndim} ints, but got {list(wanted)}")
     if self.ndim != ndim + 2:
         raise RuntimeError(f"expected an input of {ndim + 2} dimensions, but got one of size {list(self.shape)}")
-    if any(size < 1 for size in (*self.shape[2:], *wanted)):
+    if not all(holds(size >= 1) for size in (*self.shape[2:], *wanted)):
         raise RuntimeError(
             f"input and output sizes should be greater than 0, but got {list(self.shape[2:])} and {list(wanted)}"
         )
-    if self.shape[1] == 0:
+    if guard_or_false(self.shape[1] == 0):
         raise RuntimeError(f"expected a tensor with channels, but got one of size {list(self.shape)}")
     given = as_dtype(self.dtype)
     check_named(accepts, given)

@@ -15,6 +15,7 @@ from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
 from opwright.rules.memory_formats import suggested_strides
+from opwright.sizes import holds
 
 _pooled = Forms()
 
@@ -100,7 +101,7 @@ def _pooled_sizes(
     check_image(self, ndim, name)
     windows = zip(self.shape[-ndim:], kernel, steps, pads, spread, strict=True)
     sizes = tuple([window_count(*window, ceil_mode) for window in windows])
-    if any(size < 1 for size in sizes):
+    if not all(holds(size >= 1) for size in sizes):
         raise RuntimeError(
             f"{name}(): windows of {list(kernel)} over {list(self.shape[-ndim:])} would give {list(sizes)} elements"
         )
@@ -112,7 +113,7 @@ def check_image(self: Any, ndim: int, name: str, *, any_channels: bool = False) 
 
     With `any_channels` there may be no channel."""
     sizes = self.shape[-ndim:] if any_channels else self.shape[-ndim - 1 :]
-    if self.ndim not in (ndim + 1, ndim + 2) or any(size == 0 for size in sizes):
+    if self.ndim not in (ndim + 1, ndim + 2) or layouts.is_empty(sizes):
         raise RuntimeError(
             f"{name}(): expected {ndim + 1} dimensions or {ndim + 2} with a batch, none but the batch empty, "
             f"but got an input of size {list(self.shape)}"
@@ -169,7 +170,7 @@ def im2col(
     kernel, spread, pads, steps = _window_lists(kernel_size, dilation, padding, stride)
     check_image(self, 2, "im2col")
     counts = [window_count(*each) for each in zip(self.shape[-2:], kernel, steps, pads, spread, strict=True)]
-    if any(count < 1 for count in counts):
+    if not all(holds(count >= 1) for count in counts):
         raise RuntimeError(
             f"im2col(): windows of {list(kernel)}, dilation {list(spread)}, do not fit into {list(self.shape[-2:])} "
             f"with padding {list(pads)}: there would be {counts} of them"
@@ -191,15 +192,15 @@ def col2im(
     kernel, spread, pads, steps = _window_lists(kernel_size, dilation, padding, stride)
     size = per_dimension("output_size", output_size, 2)
     check_at_least(1, output_size=size)
-    if self.ndim not in (2, 3) or self.shape[-2] == 0 or self.shape[-1] == 0:
+    if self.ndim not in (2, 3) or layouts.is_empty(self.shape[-2:]):
         raise RuntimeError(f"col2im(): expected 2 or 3 dimensions, none but the batch empty, got {list(self.shape)}")
     counts = [window_count(*each) for each in zip(size, kernel, steps, pads, spread, strict=True)]
-    if self.shape[-2] % layouts.count(kernel) != 0:
+    if not holds(self.shape[-2] % layouts.count(kernel) == 0):
         raise RuntimeError(
             f"col2im(): the {self.shape[-2]} rows of {list(self.shape)} are no multiple of the {layouts.count(kernel)} "
             f"elements of a window"
         )
-    if any(count < 1 for count in counts) or self.shape[-1] != counts[0] * counts[1]:
+    if not (all(holds(count >= 1) for count in counts) and holds(self.shape[-1] == counts[0] * counts[1])):
         raise RuntimeError(
             f"col2im(): an image of {list(size)} has {counts} windows, but the input's size is {list(self.shape)}"
         )

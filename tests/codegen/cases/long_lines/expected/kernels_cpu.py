@@ -90,7 +90,8 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
         return conditional(wrap(self), wrap(other), limit).array
     try:
         result = np.where(
@@ -100,7 +101,7 @@ def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) ->
         )
     except (TypeError, ValueError, OverflowError):
         return conditional(wrap(self), wrap(other), limit).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return conditional(wrap(self), wrap(other), limit).array
     return result if type(result) is ndarray else np.asarray(result)
 

@@ -42,7 +42,8 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
-    if alpha != 1 or other.dtype is not self.dtype or self.dtype.num > 16:
+    dtype = self.dtype
+    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
@@ -77,12 +78,8 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
-    if (
-        alpha != 1
-        or self.dtype.kind not in "fc"
-        or (type(other) is not float and type(other) is not int)
-        or self.dtype.num > 16
-    ):
+    dtype = self.dtype
+    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
@@ -119,13 +116,14 @@ def exp_default_dense(self: Tensor) -> Tensor:
 
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
         return exp_default(wrap(self)).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return exp_default(wrap(self)).array
     return result if type(result) is ndarray else np.asarray(result)
 
@@ -157,7 +155,8 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # less(Tensor self, Tensor other) -> Tensor
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
-    if other.dtype is not self.dtype or self.dtype.kind not in "biuf" or self.dtype.num > 16:
+    dtype = self.dtype
+    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
         return less(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
@@ -194,13 +193,14 @@ def swish_dense(self: Tensor, beta: float) -> Tensor:
 
 # swish(Tensor self, float beta=1.0) -> Tensor
 def swish_arrays(self: NDArray[Any], beta: float) -> Any:
-    if self.dtype.kind not in "fc" or self.dtype.num > 16:
+    dtype = self.dtype
+    if dtype.kind not in "fc" or dtype.num > 16:
         return swish(wrap(self), beta).array
     try:
         result = self / (1 + np.exp(-self * beta))
     except (TypeError, ValueError, OverflowError):
         return swish(wrap(self), beta).array
-    if result.dtype is not self.dtype:
+    if result.dtype is not dtype:
         return swish(wrap(self), beta).array
     return result if type(result) is ndarray else np.asarray(result)
 
