@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
-    "guard_or_true", "holds", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float", "sym_int",
-    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "guard_or_true", "holds", "is_place", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float",
+    "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 Operation = Callable[[Any, Any], Any]
@@ -257,6 +257,13 @@ def holds(condition: Any) -> bool:
         check(condition)
         return True
     return bool(condition)
+
+
+def is_place(index: Any, size: Any) -> bool:
+    """Whether an index, counted from either end, is within a size; where only data could tell it is taken to be."""
+    if type(index) is int and type(size) is int:
+        return -size <= index < size
+    return holds(-size <= index) and holds(index < size)
 
 
 def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:
