@@ -24,6 +24,7 @@ from opwright_codegen.derivatives import read_derivatives
 from opwright_codegen.formula import Spelling, emit
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.read import read
+from opwright_codegen.schema import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
@@ -77,6 +78,7 @@ DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
     ("cholesky_inverse", lambda one: True, "PyTorch gives the triangle that is not read a gradient, too"),
     ("cholesky_solve", lambda one: True, "likewise"),
+    ("scatter_reduce.two", lambda one: one.args[4] == "prod", "not there yet"),
     ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
     ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
 ]
@@ -450,3 +452,19 @@ def test_every_name_resolves() -> None:
         for entry in by_key.values():
             written: tuple[Derivative | ForwardDerivative, ...] = (*entry.derivatives, *entry.forward)
             assert all(each.formula is not None for each in written), entry.operator.name
+
+
+def test_every_operator_has_derivatives_or_a_reason() -> None:
+    """Operators made of others have those of their parts; the rest have an entry, be it one that says no."""
+    settings = config()
+    missing = [
+        name
+        for name, operator in read(settings.schemas, settings.tags).operators.items()
+        if operator.kind is SchemaKind.FUNCTIONAL
+        and not operator.generated
+        and not any("Implicit" in key for key, _ in operator.dispatch)
+        and any(argument.type.is_tensor_like for argument in operator.schema.arguments)
+        and any(result.type.is_tensor_like for result in operator.schema.returns)
+        and name not in derivatives().entries
+    ]
+    assert missing == []
