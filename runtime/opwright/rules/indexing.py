@@ -15,6 +15,7 @@ from opwright.rules.scattering import check_index_dtype, check_index_fits
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
 _indexed = Forms()
+_written = Forms()
 _selected = Forms()
 _gathered = Forms()
 
@@ -89,6 +90,13 @@ def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
     How many positions a mask stands for is data: what depends on it, the kernel checks.
     Raises IndexError where masks or positions do not fit, RuntimeError where the values do not.
     """
+    seen = tuple([None if each is None else (each.shape, each.dtype) for each in indices])
+    key = (self.shape, self.strides, self.dtype, values.shape, values.dtype, seen)
+    form = _written.get(key)
+    return Plan(_written.keep(key, _written_form(self, indices, values)) if form is None else form, (self,))
+
+
+def _written_form(self: Any, indices: Sequence[Any], values: Any) -> Form:
     if self.dtype != values.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, "
@@ -100,7 +108,7 @@ def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
             raise RuntimeError(
                 f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to {list(shape)}"
             )
-    return overwritten(self, may_overlap=True)
+    return overwritten(self, may_overlap=True).form
 
 
 def _check_indices(self: Any, indices: Sequence[Any]) -> bool:
