@@ -29,12 +29,16 @@ def row(figure: Figure) -> str:
     amount = size if figure.amounts == "B" else duration
     peer = "–" if figure.peer is None else amount(figure.peer)
     if figure.unit == "s":
-        measured, budget = duration(figure.value), duration(figure.budget)
+        measured = duration(figure.value)
     else:
         measured = f"{figure.value:.3f}" if figure.value < 0.1 else f"{figure.value:.2f}"
-        budget = f"{figure.budget:g}"
-    verdict = "holds" if figure.holds else "misses"
-    return f"| {figure.work} | {amount(figure.ours)} | {peer} | {measured} | ≤ {budget} | {verdict} |"
+    return f"| {figure.work} | {amount(figure.ours)} | {peer} | {measured} | {bound(figure)} | {figure.verdict} |"
+
+
+def bound(figure: Figure) -> str:
+    if figure.budget is None:
+        return "–"
+    return f"≤ {duration(figure.budget) if figure.unit == 's' else f'{figure.budget:g}'}"
 
 
 def duration(seconds: float) -> str:

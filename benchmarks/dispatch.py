@@ -42,20 +42,20 @@ def calls() -> Iterator[Figure]:
     a = np.random.default_rng(0).random((8, 8), dtype=np.float32)
     x, p = opwright.from_numpy(a), torch.from_numpy(a)
     half, halves = x.half(), p.half()
-    for work, ours, peer, budget in (
-        ("sum()", lambda: x.sum(), lambda: p.sum(), 2),
-        ("max(0), values and indices", lambda: x.max(0), lambda: p.max(0), 3),
-        ("x[0]", lambda: x[0], lambda: p[0], 2),
-        ("x[0] = 1", lambda: x.__setitem__(0, 1.0), lambda: p.__setitem__(0, 1.0), 2.75),
-        ("reshape", lambda: x.reshape(4, 16), lambda: p.reshape(4, 16), 2.75),
-        ("cat", lambda: opwright.cat([x, x]), lambda: torch.cat([p, p]), 3),
-        ("8×8 matmul", lambda: x @ x, lambda: p @ p, 3),
-        ("softmax", lambda: x.softmax(-1), lambda: p.softmax(-1), 4),
-        ("to(float64)", lambda: x.to(opwright.float64), lambda: p.to(torch.float64), 4.5),
-        ("zeros_like", lambda: opwright.zeros_like(x), lambda: torch.zeros_like(p), 4.5),
-        ("add of half", lambda: opwright.add(half, half), lambda: torch.add(halves, halves), 6),
+    for work, ours, peer in (
+        ("sum()", lambda: x.sum(), lambda: p.sum()),
+        ("max(0), values and indices", lambda: x.max(0), lambda: p.max(0)),
+        ("x[0]", lambda: x[0], lambda: p[0]),
+        ("x[0] = 1", lambda: x.__setitem__(0, 1.0), lambda: p.__setitem__(0, 1.0)),
+        ("reshape", lambda: x.reshape(4, 16), lambda: p.reshape(4, 16)),
+        ("cat", lambda: opwright.cat([x, x]), lambda: torch.cat([p, p])),
+        ("8×8 matmul", lambda: x @ x, lambda: p @ p),
+        ("softmax", lambda: x.softmax(-1), lambda: p.softmax(-1)),
+        ("to(float64)", lambda: x.to(opwright.float64), lambda: p.to(torch.float64)),
+        ("zeros_like", lambda: opwright.zeros_like(x), lambda: torch.zeros_like(p)),
+        ("add of half", lambda: opwright.add(half, half), lambda: torch.add(halves, halves)),
     ):
-        yield ratio(work, ours, peer, budget, rounds=SHORT, repeats=101)
+        yield ratio(work, ours, peer, rounds=SHORT, repeats=101)
 
 
 def plain() -> Iterator[Figure]:

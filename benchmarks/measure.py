@@ -19,19 +19,22 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 @dataclass(frozen=True)
 class Figure:
     """One line of the table. `value` is what the budget bounds (a ratio, or seconds); `ours` and `peer` are `amounts`
-    of seconds, or of bytes."""
+    of seconds, or of bytes. Without a budget it is there to be watched."""
 
     work: str
     ours: float
     peer: float | None
     value: float
-    budget: float
+    budget: float | None = None
     unit: str = "×"
     amounts: str = "s"
 
     @property
-    def holds(self) -> bool:
-        return self.value <= self.budget
+    def verdict(self) -> str:
+        """Whether the budget holds; nothing where there is none."""
+        if self.budget is None:
+            return ""
+        return "holds" if self.value <= self.budget else "misses"
 
 
 def per_call(call: Call, rounds: int) -> float:
@@ -42,7 +45,9 @@ def per_call(call: Call, rounds: int) -> float:
     return (time.perf_counter() - start) / rounds
 
 
-def ratio(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 500, repeats: int = 101) -> Figure:
+def ratio(
+    work: str, ours: Call, peer: Call, budget: float | None = None, *, rounds: int = 500, repeats: int = 101
+) -> Figure:
     """Median of ours, of the peer, and of the ratio of neighbouring rounds: what drifts, drifts for both."""
     pairs = _pairs(ours, peer, rounds, repeats)
     return Figure(
