@@ -17,7 +17,7 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
-from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, holds, is_symbolic
+from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, holds
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
@@ -201,7 +201,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
     size = viewed.shape[dim]
-    if any(map(is_symbolic, (size, item.start, item.stop))):
+    if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)
     if start == 0 and stop == size and step == 1:

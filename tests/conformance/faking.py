@@ -24,6 +24,7 @@ DATA_CHECKS = {
     ),
     "expected the source to have at least as many elements as the mask has ones": "masked_scatter",
     "index out of range": "embedding embedding_renorm",
+    "start out of range": "narrow",
     "sorter index out of range": "searchsorted",
     "Class values must be": "one_hot",
     "is out of bounds.": "nll_loss nll_loss_forward nll_loss2d nll_loss2d_forward nll_loss_nd cross_entropy_loss",
