@@ -1,4 +1,4 @@
-"""`python -m benchmarks [dispatch|fakes|generation] …`: print the table of budgets."""
+"""`python -m benchmarks [dispatch|autograd|fakes|generation] …`: print the table of budgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .measure import Figure
 
-PARTS = ("dispatch", "fakes", "generation")
+PARTS = ("dispatch", "autograd", "fakes", "generation")
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ def symbolic() -> Iterator[Figure]:
 
 
 def fast(work: str, ours: Callable[[], object], peer: Callable[[], object], budget: float) -> Figure:
-    """Fewer rounds than real tensors get: the peer takes its time."""
-    return ratio(work, ours, peer, budget, rounds=100, repeats=31)
+    """Shorter rounds than real tensors get: the peer takes its time."""
+    return ratio(work, ours, peer, budget, rounds=10, repeats=201)
 
 
 def transformer() -> Iterator[Figure]:

@@ -1792,6 +1792,20 @@ def rrelu_(self: Tensor, lower: Any, upper: Any, training: bool, generator: Gene
     return write_self(self, ops.rrelu(self, lower, upper, training, generator))
 
 
+# rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
+#     training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def rrelu_with_noise_out(
+    self: Tensor,
+    noise: Tensor,
+    lower: Any,
+    upper: Any,
+    training: bool,
+    generator: Generator | None,
+    out: Tensor,
+) -> Tensor:
+    return write_out(out, ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator))
+
+
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> Tensor(a!)
 def rrelu_with_noise_(
@@ -1802,7 +1816,7 @@ def rrelu_with_noise_(
     training: bool,
     generator: Generator | None,
 ) -> Tensor:
-    return write_self(self, ops.rrelu_with_noise(self, noise, lower, upper, training, generator))
+    return write_self(self, ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator))
 
 
 # log_sigmoid(Tensor self) -> Tensor
@@ -3022,6 +3036,11 @@ def as_strided_scatter_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(out, ops.as_strided_scatter_default(self, src, size, stride, storage_offset))
+
+
+# nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.nonzero_default(self))
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)

@@ -3371,7 +3371,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 # nonzero(Tensor self) -> Tensor
-def nonzero(self: Tensor) -> Tensor:
+def nonzero_default(self: Tensor) -> Tensor:
     return wrap(dynamic_kernels.unknown_positions(array_module, self.array))
 
 

@@ -5674,7 +5674,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 # nonzero(Tensor self) -> Tensor
-def nonzero(self: Tensor) -> Tensor:
+def nonzero_default(self: Tensor) -> Tensor:
     return wrap(indexing_kernels.positions(np, self.array))
 
 

@@ -4650,7 +4650,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 # nonzero(Tensor self) -> Tensor
-def nonzero(self: Tensor) -> Tensor:
+def nonzero_default(self: Tensor) -> Tensor:
     return wrap(indexing_kernels.positions(cp, self.array))
 
 

@@ -25541,7 +25541,7 @@ def masked_select_out(self: Tensor, mask: Tensor, *, out: Tensor) -> Tensor:
 
 _masked_select_out.stub = masked_select_out
 
-_nonzero = declare(
+_nonzero_default = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
@@ -25551,31 +25551,31 @@ _nonzero = declare(
 
 
 # nonzero(Tensor self) -> Tensor
-def nonzero(self: Tensor) -> Tensor:
+def nonzero_default(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _nonzero.table[ARRAYS]
+            kernel = _nonzero_default.table[ARRAYS]
         except KeyError:
-            return _nonzero.call(self)
+            return _nonzero_default.call(self)
         return kernel(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nonzero.table[keys]
+        kernel = _nonzero_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _nonzero.call(self)
+        return _nonzero_default.call(self)
     return kernel(self)
 
 
-_nonzero.stub = nonzero
+_nonzero_default.stub = nonzero_default
 
 _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:186",
+    where="schemas/indexing.yaml:187",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -25605,7 +25605,7 @@ _nonzero_numpy = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:192",
+    where="schemas/indexing.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25635,7 +25635,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="schemas/indexing.yaml:197",
+    where="schemas/indexing.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25665,7 +25665,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:201",
+    where="schemas/indexing.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25697,7 +25697,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:208",
+    where="schemas/indexing.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28044,7 +28044,7 @@ def rrelu_(
 
 _rrelu_.stub = rrelu_
 
-_rrelu_with_noise = declare(
+_rrelu_with_noise_default = declare(
     "aten::rrelu_with_noise",
     "(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
     "Generator? generator=None) -> Tensor",
@@ -28063,7 +28063,7 @@ _rrelu_with_noise = declare(
 
 # rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> Tensor
-def rrelu_with_noise(
+def rrelu_with_noise_default(
     self: Tensor,
     noise: Tensor,
     lower: Scalar = 0.125,
@@ -28072,31 +28072,75 @@ def rrelu_with_noise(
     generator: Generator | None = None,
 ) -> Tensor:
     if type(lower) is not int and type(lower) is not float:
-        lower = _rrelu_with_noise.convert(2, lower)
+        lower = _rrelu_with_noise_default.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
-        upper = _rrelu_with_noise.convert(3, upper)
+        upper = _rrelu_with_noise_default.convert(3, upper)
     if type(training) is not bool:
-        training = _rrelu_with_noise.convert(4, training)
+        training = _rrelu_with_noise_default.convert(4, training)
     if generator is not None and type(generator) is not Generator:
-        generator = _rrelu_with_noise.convert(5, generator)
+        generator = _rrelu_with_noise_default.convert(5, generator)
     modes = active_modes()
     if type(self) is ndarray and type(noise) is ndarray and modes is None:
         try:
-            kernel = _rrelu_with_noise.table[ARRAYS]
+            kernel = _rrelu_with_noise_default.table[ARRAYS]
         except KeyError:
-            return _rrelu_with_noise.call(self, noise, lower, upper, training, generator)
+            return _rrelu_with_noise_default.call(self, noise, lower, upper, training, generator)
         return kernel(self, noise, lower, upper, training, generator)
     try:
         keys = self.keys | noise.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _rrelu_with_noise.table[keys]
+        kernel = _rrelu_with_noise_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _rrelu_with_noise.call(self, noise, lower, upper, training, generator)
+        return _rrelu_with_noise_default.call(self, noise, lower, upper, training, generator)
     return kernel(self, noise, lower, upper, training, generator)
 
 
-_rrelu_with_noise.stub = rrelu_with_noise
+_rrelu_with_noise_default.stub = rrelu_with_noise_default
+
+_rrelu_with_noise_out = declare(
+    "aten::rrelu_with_noise.out",
+    "(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
+    "Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
+    (
+        ("self", "Tensor"),
+        ("noise", "Tensor"),
+        ("lower", "Scalar", 0.125),
+        ("upper", "Scalar", 0.3333333333333333),
+        ("training", "bool", False),
+        ("generator", "Generator?", None),
+        ("out", "Tensor"),
+    ),
+    kwarg_only=6,
+    where="schemas/activations.yaml:69",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+)
+
+
+# rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
+#     training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+def rrelu_with_noise_out(
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: Tensor,
+) -> Tensor:
+    if type(lower) is not int and type(lower) is not float:
+        lower = _rrelu_with_noise_out.convert(2, lower)
+    if type(upper) is not int and type(upper) is not float:
+        upper = _rrelu_with_noise_out.convert(3, upper)
+    if type(training) is not bool:
+        training = _rrelu_with_noise_out.convert(4, training)
+    if generator is not None and type(generator) is not Generator:
+        generator = _rrelu_with_noise_out.convert(5, generator)
+    return _rrelu_with_noise_out.call(self, noise, lower, upper, training, generator, out)
+
+
+_rrelu_with_noise_out.stub = rrelu_with_noise_out
 
 _rrelu_with_noise_ = declare(
     "aten::rrelu_with_noise_",
@@ -28110,7 +28154,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:69",
+    where="schemas/activations.yaml:72",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28164,7 +28208,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:72",
+    where="schemas/activations.yaml:75",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28210,7 +28254,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="schemas/activations.yaml:78",
+    where="schemas/activations.yaml:81",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28244,7 +28288,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:85",
+    where="schemas/activations.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28282,7 +28326,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:90",
+    where="schemas/activations.yaml:93",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28314,7 +28358,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:93",
+    where="schemas/activations.yaml:96",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28330,7 +28374,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:99",
+    where="schemas/activations.yaml:102",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -28364,7 +28408,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:106",
+    where="schemas/activations.yaml:109",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28394,7 +28438,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:111",
+    where="schemas/activations.yaml:114",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -28424,7 +28468,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:115",
+    where="schemas/activations.yaml:118",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28454,7 +28498,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:122",
+    where="schemas/activations.yaml:125",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28484,7 +28528,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:128",
+    where="schemas/activations.yaml:131",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28516,7 +28560,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:136",
+    where="schemas/activations.yaml:139",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28548,7 +28592,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:143",
+    where="schemas/activations.yaml:146",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28582,7 +28626,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="schemas/activations.yaml:150",
+    where="schemas/activations.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -48818,12 +48862,29 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 _masked_fill__Tensor.stub = masked_fill__Tensor
 
+_nonzero_out = declare(
+    "aten::nonzero.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="schemas/indexing.yaml:179",
+    tags=("generated", "out", "pt2_compliant_tag"),
+)
+
+
+# nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def nonzero_out(self: Tensor, *, out: Tensor) -> Tensor:
+    return _nonzero_out.call(self, out)
+
+
+_nonzero_out.stub = nonzero_out
+
 _tril_out = declare(
     "aten::tril.out",
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:201",
+    where="schemas/indexing.yaml:202",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48841,7 +48902,7 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:201",
+    where="schemas/indexing.yaml:202",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -48874,7 +48935,7 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:208",
+    where="schemas/indexing.yaml:209",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -48892,7 +48953,7 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:208",
+    where="schemas/indexing.yaml:209",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49548,7 +49609,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:78",
+    where="schemas/activations.yaml:81",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49569,7 +49630,7 @@ _log_sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:85",
+    where="schemas/activations.yaml:88",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49586,7 +49647,7 @@ _hardtanh_out = declare(
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:99",
+    where="schemas/activations.yaml:102",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49606,7 +49667,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:99",
+    where="schemas/activations.yaml:102",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49641,7 +49702,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:115",
+    where="schemas/activations.yaml:118",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49657,7 +49718,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:115",
+    where="schemas/activations.yaml:118",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49688,7 +49749,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:122",
+    where="schemas/activations.yaml:125",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49704,7 +49765,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:122",
+    where="schemas/activations.yaml:125",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49735,7 +49796,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:128",
+    where="schemas/activations.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49754,7 +49815,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:136",
+    where="schemas/activations.yaml:139",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49773,7 +49834,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:143",
+    where="schemas/activations.yaml:146",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49793,7 +49854,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:143",
+    where="schemas/activations.yaml:146",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49828,7 +49889,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:150",
+    where="schemas/activations.yaml:153",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -61669,7 +61730,31 @@ def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> A
 
 _masked_select.stub = masked_select
 
-packet("aten::nonzero").stub = nonzero
+_nonzero = packet("aten::nonzero")
+
+
+# nonzero: default, out
+def nonzero(self: Tensor, *, out: Tensor | None = None) -> Any:
+    if out is not None:
+        return nonzero_out(self, out=out)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = _nonzero_default.table[ARRAYS]
+        except KeyError:
+            return _nonzero_default.call(self)
+        return kernel(self)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = _nonzero_default.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return _nonzero_default.call(self)
+    return kernel(self)
+
+
+_nonzero.stub = nonzero
 
 packet("aten::argwhere").stub = argwhere
 
@@ -62324,7 +62409,26 @@ packet("aten::rrelu").stub = rrelu
 
 packet("aten::rrelu_").stub = rrelu_
 
-packet("aten::rrelu_with_noise").stub = rrelu_with_noise
+_rrelu_with_noise = packet("aten::rrelu_with_noise")
+
+
+# rrelu_with_noise: default, out
+def rrelu_with_noise(
+    self: Tensor,
+    noise: Tensor,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    if out is not None:
+        return rrelu_with_noise_out(self, noise, lower, upper, training, generator, out=out)
+    return rrelu_with_noise_default(self, noise, lower, upper, training, generator)
+
+
+_rrelu_with_noise.stub = rrelu_with_noise
 
 packet("aten::rrelu_with_noise_").stub = rrelu_with_noise_
 

@@ -2403,7 +2403,7 @@ def masked_fill_Scalar(self: A, mask: A, value: Scalar) -> A: ...
 def masked_fill_Tensor(self: A, mask: A, value: A) -> A: ...
 def masked_select_default(self: A, mask: A) -> A: ...
 def masked_select_out(self: A, mask: A, *, out: A) -> A: ...
-def nonzero(self: A) -> A: ...
+def nonzero_default(self: A) -> A: ...
 def argwhere(self: A) -> A: ...
 def nonzero_numpy(self: A) -> list[A]: ...
 def where_default(condition: A) -> list[A]: ...
@@ -2625,13 +2625,23 @@ def rrelu_(
     training: bool = False,
     generator: Generator | None = None,
 ) -> A: ...
-def rrelu_with_noise(
+def rrelu_with_noise_default(
     self: A,
     noise: A,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
+) -> A: ...
+def rrelu_with_noise_out(
+    self: A,
+    noise: A,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: A,
 ) -> A: ...
 def rrelu_with_noise_(
     self: A,
@@ -4490,6 +4500,7 @@ def masked_fill_Scalar_out(self: A, mask: A, value: Scalar, *, out: A) -> A: ...
 def masked_fill__Scalar(self: A, mask: A, value: Scalar) -> A: ...
 def masked_fill_Tensor_out(self: A, mask: A, value: A, *, out: A) -> A: ...
 def masked_fill__Tensor(self: A, mask: A, value: A) -> A: ...
+def nonzero_out(self: A, *, out: A) -> A: ...
 def tril_out(self: A, diagonal: int = 0, *, out: A) -> A: ...
 def tril_(self: A, diagonal: int = 0) -> A: ...
 def triu_out(self: A, diagonal: int = 0, *, out: A) -> A: ...
@@ -7466,6 +7477,10 @@ def masked_select(self: A, mask: A) -> A: ...
 @overload
 def masked_select(self: A, mask: A, *, out: A) -> A: ...
 @overload
+def nonzero(self: A) -> A: ...
+@overload
+def nonzero(self: A, *, out: A) -> A: ...
+@overload
 def tril(self: A, diagonal: int = 0) -> A: ...
 @overload
 def tril(self: A, diagonal: int = 0, *, out: A) -> A: ...
@@ -7683,6 +7698,26 @@ def celu(self: A, alpha: Scalar = 1.0, *, out: A) -> A: ...
 def leaky_relu(self: A, negative_slope: Scalar = 0.01) -> A: ...
 @overload
 def leaky_relu(self: A, negative_slope: Scalar = 0.01, *, out: A) -> A: ...
+@overload
+def rrelu_with_noise(
+    self: A,
+    noise: A,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> A: ...
+@overload
+def rrelu_with_noise(
+    self: A,
+    noise: A,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+    *,
+    out: A,
+) -> A: ...
 @overload
 def softplus(self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
 @overload
@@ -12450,7 +12485,7 @@ class _masked_select_default_operator(Operator):
 class _masked_select_out_operator(Operator):
     def __call__(_op, self: A, mask: A, *, out: A) -> A: ...
 
-class _nonzero_operator(Operator):
+class _nonzero_default_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _argwhere_operator(Operator):
@@ -12813,7 +12848,7 @@ class _rrelu__operator(Operator):
         generator: Generator | None = None,
     ) -> A: ...
 
-class _rrelu_with_noise_operator(Operator):
+class _rrelu_with_noise_default_operator(Operator):
     def __call__(
         _op,
         self: A,
@@ -12822,6 +12857,19 @@ class _rrelu_with_noise_operator(Operator):
         upper: Scalar = 0.3333333333333333,
         training: bool = False,
         generator: Generator | None = None,
+    ) -> A: ...
+
+class _rrelu_with_noise_out_operator(Operator):
+    def __call__(
+        _op,
+        self: A,
+        noise: A,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+        *,
+        out: A,
     ) -> A: ...
 
 class _rrelu_with_noise__operator(Operator):
@@ -16124,6 +16172,9 @@ class _masked_fill_Tensor_out_operator(Operator):
 
 class _masked_fill__Tensor_operator(Operator):
     def __call__(_op, self: A, mask: A, value: A) -> A: ...
+
+class _nonzero_out_operator(Operator):
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _tril_out_operator(Operator):
     def __call__(_op, self: A, diagonal: int = 0, *, out: A) -> A: ...
@@ -22737,10 +22788,14 @@ class _masked_select_packet(_masked_select_call):
     out: _masked_select_out_operator
 
 class _nonzero_call(Packet):
+    @overload
     def __call__(_op, self: A) -> A: ...
+    @overload
+    def __call__(_op, self: A, *, out: A) -> A: ...
 
 class _nonzero_packet(_nonzero_call):
-    default: _nonzero_operator
+    default: _nonzero_default_operator
+    out: _nonzero_out_operator
 
 class _argwhere_call(Packet):
     def __call__(_op, self: A) -> A: ...
@@ -23362,6 +23417,7 @@ class _rrelu__packet(_rrelu__call):
     default: _rrelu__operator
 
 class _rrelu_with_noise_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -23371,9 +23427,22 @@ class _rrelu_with_noise_call(Packet):
         training: bool = False,
         generator: Generator | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: A,
+        noise: A,
+        lower: Scalar = 0.125,
+        upper: Scalar = 0.3333333333333333,
+        training: bool = False,
+        generator: Generator | None = None,
+        *,
+        out: A,
+    ) -> A: ...
 
 class _rrelu_with_noise_packet(_rrelu_with_noise_call):
-    default: _rrelu_with_noise_operator
+    default: _rrelu_with_noise_default_operator
+    out: _rrelu_with_noise_out_operator
 
 class _rrelu_with_noise__call(Packet):
     def __call__(

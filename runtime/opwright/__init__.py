@@ -92,7 +92,7 @@ from opwright import linalg, nn, special  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
 from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
-from opwright.indexing import nonzero  # type: ignore[assignment]  # noqa: F401  # isort: skip
+from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 
 __version__ = "0.1.0"
 

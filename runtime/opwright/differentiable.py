@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, VIEW
-from opwright.storage import Extra
+from opwright.storage import Extra, set_array, storage_of
 
 if TYPE_CHECKING:
     from opwright.autograd.hooks import RemovableHandle
@@ -37,7 +37,7 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
-        if self.keys & (GRAD | VIEW) == VIEW:
+        if self.keys & VIEW:
             self._refresh()
         return self.keys & GRAD != 0
 
@@ -135,6 +135,36 @@ class Differentiable:
                 f"attempting to assign a gradient with device '{given.device}' to a tensor with device "
                 f"'{self.device}'. Please ensure that the gradient and the tensor are on the same device"
             )
+
+    @property
+    def data(self: Any) -> Tensor:
+        """Another tensor over the same memory, without history, whose writes no version counts.
+
+        Setting it gives this tensor other memory. Raises RuntimeError for another device, and for integers where this
+        tensor is a leaf that requires grad.
+        """
+        from opwright.tensor import wrap
+
+        return wrap(self.array)
+
+    @data.setter
+    def data(self: Any, value: Tensor) -> None:
+        if value.device != self.device:
+            raise RuntimeError(
+                f"incompatible tensor type: a tensor on {self.device} cannot take over data on {value.device}"
+            )
+        from opwright.autograd.nodes import AccumulateGrad
+
+        is_leaf = type(self.edge) is AccumulateGrad
+        if is_leaf:
+            check_differentiable(value.dtype, "data set to a tensor that requires gradients must be floating point")
+        set_array(self, value.array)
+        storage = storage_of(value)
+        if self.extra is None:
+            self.extra = Extra()
+        self.extra.storage = storage
+        if is_leaf:
+            self.edge.retarget(self)
 
     def backward(
         self: Any,

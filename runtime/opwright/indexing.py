@@ -17,7 +17,7 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
-from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, holds
+from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
@@ -191,7 +191,7 @@ def _select(viewed: Any, dim: int, place: int) -> Any:
     shape = viewed.shape
     if not shape:
         raise IndexError(_ZERO_DIM)
-    if not (holds(-shape[dim] <= place) and holds(place < shape[dim])):
+    if not is_place(place, shape[dim]):
         raise IndexError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
     return _call("select", "int", viewed, dim, place)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SymBool", "SymFloat", "SymInt", "at_least_one", "check", "check_is_size", "from_front", "guard_or_false",
-    "guard_or_true", "holds", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float", "sym_int",
-    "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
+    "guard_or_true", "holds", "is_place", "is_symbolic", "larger", "smaller", "statically_known_true", "sym_float",
+    "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
 ]  # fmt: skip
 
 Operation = Callable[[Any, Any], Any]
@@ -109,6 +109,11 @@ class _Number(_Symbolic):
     __mod__, __rmod__ = _binary("mod"), _binary("rmod")
     __pow__, __rpow__ = _binary("pow"), _binary("rpow")
     __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __and__ = __rand__ = _binary("and")
+    __or__ = __ror__ = _binary("or")
+    __xor__ = __rxor__ = _binary("xor")
+    __lshift__, __rlshift__ = _binary("lshift"), _binary("rlshift")
+    __rshift__, __rrshift__ = _binary("rshift"), _binary("rrshift")
     __neg__, __abs__ = _unary("neg"), _unary("abs")
     __floor__, __ceil__, __trunc__ = _unary("floor"), _unary("ceil"), _unary("trunc")
 
@@ -189,8 +194,6 @@ class SymBool(_Number):
         self.undecided_at = -1
         self.spelling: tuple[str, Any, Any] | None = None
 
-    __and__ = __rand__ = _binary("and")
-    __or__ = __ror__ = _binary("or")
     __invert__ = _unary("not")
 
     def __bool__(self) -> bool:
@@ -254,6 +257,13 @@ def holds(condition: Any) -> bool:
         check(condition)
         return True
     return bool(condition)
+
+
+def is_place(index: Any, size: Any) -> bool:
+    """Whether an index, counted from either end, is within a size; where only data could tell it is taken to be."""
+    if type(index) is int and type(size) is int:
+        return -size <= index < size
+    return holds(-size <= index) and holds(index < size)
 
 
 def raise_failed(condition: Any, message: str | Callable[[], str]) -> NoReturn:

@@ -378,3 +378,48 @@ def test_table(project: Path) -> None:
     missing = run(project, "table", "add.Tensr")
     assert missing.returncode == 1
     assert missing.stderr.startswith("error: the runtime has no dispatch table of aten::add.Tensr: ")
+
+
+DERIVATIVES = """\
+- name: mine::twice(Tensor self) -> Tensor
+  self: doubled(grad)
+  result: auto_linear
+"""
+
+
+@pytest.fixture
+def with_derivatives(project: Path) -> Path:
+    settings = 'derivatives = "derivatives.yaml"\ngradients = ["my_gradients"]\n'
+    (project / "pyproject.toml").write_text(CONFIG + settings)
+    (project / "derivatives.yaml").write_text(DERIVATIVES)
+    (project / "my_gradients.py").write_text("def doubled(grad): ...\n")
+    return project
+
+
+def test_derivatives_are_read(with_derivatives: Path) -> None:
+    project = with_derivatives
+    assert run(project, "check").returncode == 0
+    assert run(project, "generate").returncode == 0
+    assert "up to date" in run(project, "generate").stdout
+    (project / "derivatives.yaml").write_text(DERIVATIVES.replace("grad)", "gard)"))
+    for command in ("check", "generate"):
+        found = run(project, command)
+        assert found.returncode == 1
+        assert "derivatives.yaml:2:17: error: mine::twice has no 'gard' to use here" in found.stderr
+        assert "hint: did you mean 'grad'?" in found.stderr
+
+
+def test_backward_functions_are_inputs(with_derivatives: Path) -> None:
+    project = with_derivatives
+    assert run(project, "generate").returncode == 0
+    (project / "my_gradients.py").write_text("def doubled(grad, by): ...\n")
+    found = run(project, "generate")
+    assert found.returncode == 1
+    assert "doubled needs by" in found.stderr
+    assert "hint: doubled(grad, by)" in found.stderr
+
+
+def test_other_schemas_have_no_configured_derivatives(with_derivatives: Path) -> None:
+    (with_derivatives / "derivatives.yaml").write_text("- nonsense\n")
+    (with_derivatives / "other.yaml").write_text("- func: mine::other(Tensor self) -> Tensor\n")
+    assert run(with_derivatives, "check", "other.yaml").returncode == 0

@@ -24,6 +24,12 @@ def test_everything(tmp_path: Path) -> None:
     assert find_config(inner) == found
 
 
+def test_derivatives(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[tool.opwright]\nderivatives = "d.yaml"\ngradients = ["mine.gradients"]\n')
+    assert read_config(path) == Config(tmp_path, path, derivatives=tmp_path / "d.yaml", gradients=("mine.gradients",))
+
+
 def test_a_folder_for_each_namespace(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[tool.opwright.output]\naten = "a"\nmine = "b"\n')

@@ -259,6 +259,11 @@ KNOWN = (
         "PyTorch makes matrices in an empty `out` column-major; that of a composite becomes row-major here",
     ),
     Known(
+        "(nonzero|rrelu_with_noise).out",
+        "shape, dtype, strides",
+        "PyTorch lays an empty `out` out as its kernel writes; that of a composite becomes row-major here",
+    ),
+    Known(
         "adaptive_avg_pool[23]d.out",
         "shape, dtype, strides|values",
         "PyTorch gives an `out` of the right shape other strides, and may write it in the wrong order",

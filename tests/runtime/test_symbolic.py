@@ -37,6 +37,7 @@ from opwright.symbolic import (
 )
 
 ON_INTS: list[Callable[..., Any]] = [
+    operator.and_, operator.or_, operator.xor, lambda a, b: a << abs(b) % 3, lambda a, b: a >> abs(b) % 3,
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, sym_max, sym_min,
     lambda a, b: divmod(a, b)[1], lambda a, b: sym_ite(a < b, a, b + 1), lambda a, b: sym_sum([a, b, a]),
     lambda a, b: abs(a - b), lambda a, b: -a, lambda a, b: a**2, lambda a, b: sym_int(a < b),

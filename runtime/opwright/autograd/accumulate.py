@@ -24,13 +24,14 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
     """
     if grad is None:
         return
+    is_ours = sys.getrefcount(grad) == 2  # held by this function and by the call
     variable = leaf.living()
     if variable is None:
         if not leaf.post_hooks:
-            return
+            return  # nobody could ever see it
         variable = leaf.variable
     with leaf.lock:
-        add_to(variable, grad, sys.getrefcount(grad) <= 4)
+        add_to(variable, grad, is_ours)
         if leaf.post_hooks:
             for hook in list(leaf.post_hooks.values()):
                 hook(variable)

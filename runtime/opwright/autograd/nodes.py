@@ -140,15 +140,19 @@ class AccumulateGrad(Node):
     is_watched: ClassVar[bool] = False  # whether any leaf ever had a hook: who asks when leaves are complete?
 
     def __init__(self, variable: Tensor) -> None:
-        self._variable = weakref.ref(variable)
-        self._array: Array = variable.array
-        self.shape = variable.shape
-        self.dtype = variable.dtype
+        self.retarget(variable)
         self.edges = ()
         self.sequence = -1
         self.extra = None
         self.lock = threading.RLock()
         self.post_hooks: OrderedDict[int, Callable[[Any], Any]] | None = None
+
+    def retarget(self, variable: Tensor) -> None:
+        """Take over the leaf's memory, shape and dtype, which an assignment to `data` changes."""
+        self._variable = weakref.ref(variable)
+        self._array: Array = variable.array
+        self.shape = variable.shape
+        self.dtype = variable.dtype
 
     def name(self) -> str:
         """PyTorch's name."""

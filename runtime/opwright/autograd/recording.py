@@ -21,9 +21,9 @@ from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "check_inplace", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history", "record",
-    "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook", "retain_grad",
-    "retains_grad",
+    "check_inplace", "check_out", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history",
+    "record", "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook",
+    "retain_grad", "retains_grad",
 ]  # fmt: skip
 
 
@@ -140,6 +140,15 @@ def check_inplace(tensor: Tensor) -> None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if tensor.requires_grad and tensor.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_out(name: str, *tensors: Tensor | None) -> None:
+    """Raise RuntimeError where a recorded call has `out=` arguments and a tensor, any of them, requires grad."""
+    if any(tensor is not None and tensor.requires_grad for tensor in tensors) and is_grad_enabled():
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
 
 
 def _view_error(view: Tensor, creation: str, what: str) -> str:

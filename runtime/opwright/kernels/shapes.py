@@ -14,7 +14,7 @@ import numpy as np
 
 from opwright.dtypes import bfloat16
 from opwright.layouts import wrap_dim
-from opwright.sizes import guard_or_false, guard_or_true, holds
+from opwright.sizes import guard_or_false, guard_or_true, holds, is_place
 from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
 Array = Any
@@ -106,7 +106,7 @@ def select(xp: ModuleType, self: Array, dim: int, index: int) -> Array:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if not (holds(-size <= index) and holds(index < size)):
+    if not is_place(index, size):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )

@@ -14,7 +14,7 @@ from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty
 from opwright.rules.memory_formats import suggested_strides
-from opwright.sizes import from_front, holds
+from opwright.sizes import from_front, holds, is_place
 from opwright.view_layouts import diagonal_length, slice_bounds
 
 
@@ -108,7 +108,7 @@ def selection_overlaid(self: Any, src: Any, dim: int, index: int) -> Plan:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = layouts.wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    if not (holds(-size <= index) and holds(index < size)):
+    if not is_place(index, size):
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )

@@ -31,7 +31,16 @@ _ON_FLOATS: Final = {
     "add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "truediv", "floordiv": "ffloordiv", "mod": "fmod",
     "pow": "fpow", "max": "fmax", "min": "fmin", **{name: f"f{name}" for name in COMPARISONS},
 }  # fmt: skip
-OPERATIONS: Final = frozenset([*_ON_FLOATS, "and", "or"])
+ON_BITS: Final = {"and": "bitand", "or": "bitor", "xor": "bitxor", "lshift": "lshift", "rshift": "rshift"}
+OPERATIONS: Final = frozenset([*_ON_FLOATS, *ON_BITS])
+
+
+def on_bits(name: str, a: Expr, b: Expr, interval: IntervalOf) -> Expr:
+    """`& | ^ << >>` of ints. Shifts by a known number multiply and divide."""
+    if name in ("lshift", "rshift") and b.is_Integer and b.p >= 0:
+        factor = constant(1 << int(b.p))
+        return multiply(a, factor) if name == "lshift" else integers.floordiv(a, factor, interval)
+    return integers.rebuilt(ON_BITS[name], [a, b], interval)
 
 
 def as_float(expr: Expr) -> Expr:

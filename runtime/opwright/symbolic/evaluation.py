@@ -44,6 +44,11 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "and": lambda *conditions: all(conditions),
     "or": lambda *conditions: any(conditions),
     "not": operator.not_,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
 }
 
 

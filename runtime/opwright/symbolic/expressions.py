@@ -22,7 +22,8 @@ _TOO_MANY_TERMS = 64
 
 _INFIX = {
     "floordiv": "//", "mod": "%", "pow": "**", "eq": "==", "ne": "!=", "le": "<=", "ge": ">=", "lt": "<", "gt": ">",
-    "and": "&", "or": "|", "fadd": "+", "fsub": "-", "fmul": "*", "ffloordiv": "//", "fmod": "%", "fpow": "**",
+    "and": "&", "or": "|", "bitand": "&", "bitor": "|", "bitxor": "^", "lshift": "<<", "rshift": ">>",
+    "fadd": "+", "fsub": "-", "fmul": "*", "ffloordiv": "//", "fmod": "%", "fpow": "**",
     "truediv": "/", "feq": "==", "fne": "!=", "fle": "<=", "fge": ">=", "flt": "<", "fgt": ">",
 }  # fmt: skip
 _COMPARISONS = frozenset(

@@ -10,7 +10,7 @@ import numpy as np
 
 from opwright.sizes import SymBool, SymFloat, SymInt
 from opwright.symbolic import arithmetic, expressions, integers, relations
-from opwright.symbolic.arithmetic import COMPARISONS, OPERATIONS
+from opwright.symbolic.arithmetic import COMPARISONS, ON_BITS, OPERATIONS
 from opwright.symbolic.evaluation import FUNCTIONS
 from opwright.symbolic.expressions import Expr, constant, is_constant, value_of
 from opwright.symbolic.knowledge import Knowledge
@@ -31,6 +31,9 @@ _PYTHON: Final[dict[str, Callable[..., Any]]] = {
     "min": min,
     "and": operator.and_,
     "or": operator.or_,
+    "xor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
     "neg": operator.neg,
     "abs": abs,
     "float": float,
@@ -90,11 +93,11 @@ class Operations:
         hints = _hint_of(a), _hint_of(b)
         hint = None if hints[0] is None or hints[1] is None else _PYTHON[name](*hints)
         x, y = self.expr_of(a), self.expr_of(b)
-        if kind_a is bool and kind_b is bool and name in ("and", "or", "eq", "ne"):
-            if name in ("eq", "ne"):
-                return self.condition(arithmetic.compare_conditions(name, x, y), hint)
-            return self.condition(relations.combine(name, [x, y]), hint)
-        if name in ("and", "or"):
+        if kind_a is bool and kind_b is bool and name in ("and", "or", "xor", "eq", "ne"):
+            if name in ("and", "or"):
+                return self.condition(relations.combine(name, [x, y]), hint)
+            return self.condition(arithmetic.compare_conditions("eq" if name == "eq" else "ne", x, y), hint)
+        if name in ON_BITS and float in (kind_a, kind_b):
             return NotImplemented
         if kind_a is bool:
             x, kind_a = arithmetic.as_int(x), int
@@ -105,6 +108,8 @@ class Operations:
             if type(found) is SymBool and found.spelling is None:
                 found.spelling = name, x, y
             return found
+        if name in ON_BITS:
+            return self.number(int, arithmetic.on_bits(name, x, y, self.knowledge.interval), hint)
         if name == "pow" and kind_a is kind_b is int:
             return self._int_power(x, y, b, hint)
         if kind_a is kind_b is int and name != "truediv":

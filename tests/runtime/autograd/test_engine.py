@@ -137,6 +137,35 @@ def test_a_leaf_that_is_gone_is_found_through_the_graph() -> None:
     assert variable.grad.tolist() == [2.0, 2.0, 2.0]
 
 
+made: list[weakref.ref[Tensor]] = []
+
+
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        result = grad * 2.0
+        made.append(weakref.ref(result))
+        return result
+
+
+def test_a_gradient_that_nobody_else_holds_is_not_copied() -> None:
+    x = leaf()
+    Doubled.apply(x).backward(opwright.ones(3))
+    assert x.grad is made[-1]()
+    w = leaf()
+    kept: list[Tensor] = []
+    w.register_hook(kept.append)
+    Doubled.apply(w).backward(opwright.ones(3))
+    assert w.grad is not kept[0]
+    assert w.grad is not None
+    w.grad.add_(opwright.ones(3))
+    assert kept[0].tolist() == [2.0, 2.0, 2.0]
+
+
 def test_a_leaf_keeps_its_accumulate_node() -> None:
     x = leaf()
     first, second = x * 1.0, x * 1.0

@@ -244,6 +244,23 @@ def test_stored_gradients_share_no_memory() -> None:
     check(programme)
 
 
+def test_a_gradient_that_a_hook_kept_does_not_change() -> None:
+    def programme(t: Any) -> Any:
+        kept = []
+        x, w = leaf(t), leaf(t)
+        y = x * 3.0
+        y.register_hook(kept.append)
+        w.register_hook(kept.append)
+        for _ in range(3):
+            (y * w).backward(t.ones(3), retain_graph=True)
+        first = x.grad
+        x.grad = None
+        (y * w).backward(t.ones(3))
+        return kept, first, x.grad, w.grad
+
+    check(programme)
+
+
 def test_errors() -> None:
     assert "scalar" in message(lambda t: (leaf(t) * 1.0).backward())
     assert "does not require grad" in message(lambda t: t.ones(1).backward())

@@ -216,6 +216,39 @@ def test_versions() -> None:
     check(programme)
 
 
+def test_a_backward_from_a_view_of_a_written_base() -> None:
+    def programme(t: Any) -> Any:
+        x, w = matrix(t), leaf(t)
+        y = x * 1.0
+        row = y.select(0, 0)
+        y.mul_(w)
+        row.retain_grad()
+        row.backward(t.ones(3), retain_graph=True)
+        (found,) = t.autograd.grad(row, y, t.ones(3), retain_graph=True)
+        y.add_(x)
+        (w * y).sum().backward()
+        return x.grad, w.grad, found
+
+    check(programme)
+
+
+def test_data() -> None:
+    def programme(t: Any) -> Any:
+        x = leaf(t)
+        y = x * 1.0
+        z = y * y
+        y.data.add_(t.ones(3))
+        x.data.mul_(t.full([3], 2.0))
+        z.sum().backward()
+        seen = x.grad, x, y, y.data.requires_grad, x._version, y._version
+        w = leaf(t)
+        w.data = t.ones(2)
+        (w * w).sum().backward()
+        return *seen, w, w.grad, w.is_leaf
+
+    check(programme)
+
+
 def test_detach() -> None:
     def programme(t: Any) -> Any:
         x = leaf(t)

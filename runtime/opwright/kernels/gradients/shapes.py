@@ -116,6 +116,18 @@ def cat_backward(grad: Tensor, shapes: Sequence[Sequence[int]], dim: int) -> lis
     ]
 
 
+def block_diag_backward(grad: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+    """The block of each tensor; one with fewer than two dimensions is a row."""
+    found = []
+    row = column = 0
+    for shape in shapes:
+        height, width = [1, 1, *shape][-2:]
+        block = aten.narrow(aten.narrow(grad, 0, row, height), 1, column, width)
+        found.append(aten.reshape(block, shape))
+        row, column = row + height, column + width
+    return found
+
+
 def repeat_backward(grad: Tensor, shape: Sequence[int], repeats: Sequence[int]) -> Tensor:
     """The gradients of all repetitions, added."""
     extra = len(repeats) - len(shape)
