@@ -41,7 +41,6 @@ DATA_CHECKS = {
     "1-d non-negative integral inputs": "bincount",
     "expects all elements of std >= 0.0": "normal",
     "to - 1 is out of bounds for": "randint_like",
-    "start out of range": "narrow",
     "single nonzero value": "_assert_async",
     "it is zero": "_assert_async",
     "q values must be in the range": "quantile nanquantile",
