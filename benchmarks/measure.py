@@ -42,7 +42,7 @@ def per_call(call: Call, rounds: int) -> float:
     return (time.perf_counter() - start) / rounds
 
 
-def ratio(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 2000, repeats: int = 41) -> Figure:
+def ratio(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 500, repeats: int = 101) -> Figure:
     """Median of ours, of the peer, and of the ratio of neighbouring rounds: what drifts, drifts for both."""
     pairs = _pairs(ours, peer, rounds, repeats)
     return Figure(
@@ -54,7 +54,7 @@ def ratio(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 200
     )
 
 
-def beyond(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 2000, repeats: int = 41) -> Figure:
+def beyond(work: str, ours: Call, peer: Call, budget: float, *, rounds: int = 500, repeats: int = 101) -> Figure:
     """Seconds that ours takes beyond the peer."""
     pairs = _pairs(ours, peer, rounds, repeats)
     return Figure(

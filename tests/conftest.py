@@ -7,10 +7,12 @@ import os
 import hypothesis
 import pytest
 
-# CI tries the same examples each time, so that what fails there fails everywhere; elsewhere each run tries new ones.
-hypothesis.settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+# How long an example takes is the machine's business. CI tries the same examples each time, so that what fails there
+# fails everywhere; elsewhere each run tries new ones.
+untimed = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("here", untimed)
+hypothesis.settings.register_profile("ci", untimed, derandomize=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -21,6 +21,7 @@ from opwright.fake import FakeTensorMode
 from opwright.fake.arrays import META_PLACE
 from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
+from opwright.testing import Sample as Drawn
 from opwright.testing import samples
 from opwright.testing.layouts import SITUATIONS
 from opwright_codegen.schema import SchemaKind
@@ -93,11 +94,18 @@ def out_like(result: opwright.Tensor, filled: bool) -> opwright.Tensor:
 
 @pytest.mark.parametrize("name", operators())
 def test_drawn_samples(name: str) -> None:
-    """Calls that `opwright.testing` draws: one for each of three dtypes, each operator's in a situation of its own."""
+    """Calls that `opwright.testing` draws: one for each of three dtypes, each operator's in a situation of its own;
+    functional ones with symbolic sizes too."""
     situation = SITUATIONS[zlib.crc32(name.encode()) % len(SITUATIONS)]
+    modes = [None, ShapeEnv] if name in of_kind(SchemaKind.FUNCTIONAL) else [None]
+
+    def each(one: Drawn) -> Iterator[str | None]:
+        for make_env in modes:
+            mode, own = FakeTensorMode(shape_env=make_env and make_env()), one.copied()
+            yield fake_difference(name, (list(own.args), own.kwargs), mode)
+
     drawn = samples(f"aten::{name}", dtypes=[float32, int64, complex64], situations=[situation])
-    every = (one.copied() for one in drawn)
-    check(name, ((one, fake_difference(name, (list(one.args), one.kwargs), FakeTensorMode())) for one in every))
+    check(name, ((one, problem) for one in drawn for problem in each(one)))
 
 
 # Operators with kernels and no fake one, and why.
