@@ -315,7 +315,7 @@ def test_indexing_takes_lists_arrays_and_numbers(mode: FakeTensorMode) -> None:
         x = opwright.ones(4, 5, device="cuda")
     assert x[[0, 2]].shape == x[np.array([0, 1])].shape == (2, 5)
     x[0] = 1.0
-    x[1, [0, 2]] = np.zeros(2)
+    x[1, [0, 2]] = np.zeros(2, np.float32)
     x[x > 0] = 0
     assert x._version == 3 and x.device.type == "cuda"
 
