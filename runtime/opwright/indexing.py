@@ -17,6 +17,7 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
+from opwright.layouts import surely_empty
 from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place, is_symbolic
 
 _WHOLE = slice(None)
@@ -73,7 +74,7 @@ class Indexable:
         source = _as_source(viewed, value)
         if not indices:
             _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
-        elif all(0 not in _shape(each) or _is_mask(each) for each in indices.values()):
+        elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
             _call("index_put_", "default", viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
 
 
