@@ -17,7 +17,8 @@ import numpy as np
 from opwright.devices import backend_named, is_array
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
-from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place, is_symbolic
+from opwright.layouts import surely_empty
+from opwright.sizes import SymBool, SymFloat, SymInt, guard_or_false, is_place
 
 _WHOLE = slice(None)
 _INTS = frozenset((int, SymInt))
@@ -73,7 +74,7 @@ class Indexable:
         source = _as_source(viewed, value)
         if not indices:
             _call("copy_", "default", viewed, _without_leading_ones(source, len(viewed.shape)))
-        elif all(0 not in _shape(each) or _is_mask(each) for each in indices.values()):
+        elif all(_is_mask(each) or not surely_empty(_shape(each)) for each in indices.values()):
             _call("index_put_", "default", viewed, _placed(viewed, indices), _without_leading_ones(source, 0))
 
 
@@ -201,7 +202,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
     size = viewed.shape[dim]
-    if any(map(is_symbolic, (size, item.start, item.stop))):
+    if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)
     if start == 0 and stop == size and step == 1:

@@ -6,6 +6,7 @@ what comes back.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtyp
 from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.promotion import castable
-from opwright.sizes import is_symbolic
+from opwright.sizes import guard_or_true, is_symbolic
 from opwright.storage import new_array, resize, stride_over
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class Plan:
             raise RuntimeError(_cannot_cast(form.dtype, array))
         if (self._given or self._device is not None) and (found := backend_of(array).device(array)) != self.device:
             raise RuntimeError(f"Expected out tensor to have device {self.device}, but got {found} instead")
-        if array.shape != form.shape:
+        if not layouts.same_shape(array.shape, form.shape):
             resize(out, form.shape, form.strides)
             if array.size:
                 _warn_of_resize(form.shape, array.shape)
@@ -362,4 +363,6 @@ def overlaps_partially(first: Array, second: Array) -> bool:
         if not layouts.is_dense(array.shape, backend.strides(array)):
             return False
     same_start = backend.data_ptr(first) == backend.data_ptr(second)
-    return not (same_start and first.nbytes == second.nbytes and first.strides == second.strides)
+    # Where only data could tell, they are taken to agree.
+    same_extent = guard_or_true(same_start) and guard_or_true(first.nbytes == second.nbytes)
+    return not (same_extent and all(map(guard_or_true, map(operator.eq, first.strides, second.strides))))

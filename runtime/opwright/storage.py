@@ -10,6 +10,7 @@ from opwright.devices import Array, backend_named, backend_of
 from opwright.dtypes import REDUCED, bfloat16
 from opwright.keys import META, ODD
 from opwright.layouts import Shape, contiguous_strides, span, surely_empty
+from opwright.sizes import guard_or_true, holds
 
 if TYPE_CHECKING:
     from opwright.tensor import Tensor
@@ -119,7 +120,7 @@ def as_strided(storage: Storage, shape: Shape, strides: Shape, offset: int, dtyp
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     flat = storage.flat(dtype)
     needed = offset + span(shape, strides)[1] + 1
-    if not surely_empty(shape) and needed > flat.shape[0]:
+    if not surely_empty(shape) and not holds(needed <= flat.shape[0]):
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
             f"and itemsize {flat.itemsize} requiring a storage size of {needed * flat.itemsize} are out of bounds "
@@ -202,7 +203,7 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     flat = storage.flat(array.dtype)
     offset = storage.offset_of(array)
     needed = 0 if surely_empty(shape) else offset + span(shape, strides)[1] + 1
-    if needed > flat.shape[0]:
+    if guard_or_true(needed > flat.shape[0]):
         if not storage.resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
         grown = new_array((needed,), (1,), array.dtype, array)

@@ -11,6 +11,7 @@ from opwright.layouts import Shape, contiguous_strides, count, is_contiguous
 from opwright.sizes import check, from_front, larger, smaller
 
 UNDECIDED_IS_FALSE = True
+_PLAIN = frozenset((int, type(None)))
 
 
 def infer_size(size: Sequence[int], elements: int) -> Shape:
@@ -47,6 +48,9 @@ def infer_size(size: Sequence[int], elements: int) -> Shape:
 
 def slice_bounds(size: int, start: int | None, end: int | None) -> tuple[int, int]:
     """Where a slice of a dimension begins and ends, both held within it."""
+    if type(size) is int and type(start) in _PLAIN and type(end) in _PLAIN:
+        first, last, _ = slice(start, end).indices(size)
+        return first, last if last > first else first
     first = 0 if start is None else _held(start, 0, size)
     return first, size if end is None else _held(end, first, size)
 

@@ -42,7 +42,10 @@ def overwritten(
 
 def copied(self: Any, *, src: Any) -> Plan:
     """`self`, overwritten by an array that broadcasts to it. Raises RuntimeError where it does not."""
-    if src.shape != self.shape and layouts.broadcast_shapes([self.shape, src.shape]) != self.shape:
+    same_shape = layouts.same_shape
+    if not same_shape(src.shape, self.shape) and not same_shape(
+        layouts.broadcast_shapes([self.shape, src.shape]), self.shape
+    ):
         raise RuntimeError(
             f"The size of tensor a {list(self.shape)} must match the size of tensor b "
             f"{list(src.shape)}: it does not broadcast to it"

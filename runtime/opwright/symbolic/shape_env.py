@@ -267,7 +267,13 @@ class ShapeEnv:
         """The guards that fail at these values, those of the symbols' first ranges before them."""
         ranges = self._range_guards([name for name in self.symbols if name in bindings])
         failed = [Guard(each, True, None) for each in ranges if not self.evaluate(each, bindings)]
-        return failed + [each for each in self.guards if self.evaluate(each.expression, bindings) != each.value]
+        return failed + [each for each in self.guards if not self._holds(each, bindings)]
+
+    def _holds(self, guard: Guard, bindings: Mapping[str, int]) -> bool:
+        try:
+            return bool(self.evaluate(guard.expression, bindings) == guard.value)
+        except ZeroDivisionError:  # an earlier guard fails, which led here
+            return False
 
     def _range_guards(self, names: Iterable[str]) -> Iterator[SymBool]:
         """What a symbol's range says from the start."""
