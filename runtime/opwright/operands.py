@@ -35,8 +35,8 @@ def _category(dtype: DType) -> str:
 
 def check_number(value: Any, dtype: DType) -> None:
     """Raise RuntimeError where a dtype cannot hold a number. Nothing is known of symbolic ones."""
-    if type(value) in (float, int, bool) and -100 < value < 100:
-        return  # fits any
+    if (type(value) is int and -100 < value < 100) or (type(value) is float and 0 <= value < 100):
+        return  # fits any dtype; a negative float fits no unsigned one
     if not is_symbolic(value):
         check_fits(value, dtype)
 
