@@ -268,7 +268,8 @@ class _Binder:
                 return ViewOf(_viewed_argument(base))
             case PathMeta(module, name):
                 rule = self._rules.find_path(module, name, base.meta.span)
-                arguments = tuple(Reference(Kind.ARGUMENT, a.name) for a in base.schema.arguments if not _is_out(a))
+                outs = base.schema.out_arguments
+                arguments = tuple(Reference(Kind.ARGUMENT, a.name) for a in base.schema.arguments if a not in outs)
                 call = Call(Reference(Kind.RULE, f"{module}:{name}"), arguments)
                 for error in check_rule_call(call, rule, base.schema, base.meta.span):
                     self.errors.add(error)
@@ -380,10 +381,6 @@ def _viewed_argument(base: Operator) -> str:
     assert base.meta is not None
     message = f"{base.schema.name} is no view: it has no tensor that it only reads"
     raise SchemaError("meta-view", message, base.meta.span)
-
-
-def _is_out(argument: object) -> bool:
-    return bool(getattr(argument, "kwarg_only", False) and getattr(argument, "is_write", False))
 
 
 def result_formulas(kernel: Inline, count: int) -> tuple[Formula, ...] | None:

@@ -35,7 +35,8 @@ class _FakeBuilder(ShimBuilder):
     def mentioned(self) -> set[str]:
         """The arguments whose arrays it needs: all tensors, since each has a place."""
         if isinstance(self.binding.meta, Plans):
-            return {a.name for a in self.schema.arguments if a.type.is_tensor_like and not _is_out(a)}
+            outs = self.schema.out_arguments
+            return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}
         return super().mentioned()
 
     def planned(self, meta: Plans) -> list[str]:
@@ -79,7 +80,7 @@ class _FakeBuilder(ShimBuilder):
         """Where results are: with the tensors; '' where there are none to go by."""
         found = []
         for argument in self.schema.arguments:
-            if not argument.type.is_tensor_like or _is_out(argument):
+            if not argument.type.is_tensor_like or argument in self.schema.out_arguments:
                 continue
             match tensors_in(argument.type):
                 case Tensors.LIST | Tensors.LIST_OF_OPTIONAL:
@@ -122,10 +123,6 @@ class _FakeFastShims(FastShimBuilder):
             "",
             (f"return {made}",),
         )
-
-
-def _is_out(argument: object) -> bool:
-    return bool(getattr(argument, "kwarg_only", False) and getattr(argument, "is_write", False))
 
 
 def context(

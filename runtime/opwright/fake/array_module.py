@@ -89,12 +89,8 @@ def may_share_memory(first: MetaArray, second: MetaArray) -> bool:
         return False
     if first.is_symbolic or second.is_symbolic:
         return True
-    ranges = [(array.offset + low, array.offset + high) for array in (first, second) for low, high in (_span(array),)]
-    return ranges[0][0] <= ranges[1][1] and ranges[1][0] <= ranges[0][1]
-
-
-def _span(array: MetaArray) -> tuple[int, int]:
-    return layouts.span(array.shape, array.strides)
+    (low, high), (other_low, other_high) = (layouts.span(array.shape, array.strides) for array in (first, second))
+    return first.offset + low <= second.offset + other_high and second.offset + other_low <= first.offset + high
 
 
 class lib:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright import devices, keys, layouts
 from opwright.devices import Backend, Device, backend_named, element_strides
-from opwright.dtypes import DType
+from opwright.dtypes import DType, int64
 from opwright.errors import DataDependentOutputError
 from opwright.layouts import Shape
 from opwright.sizes import from_front, guard_or_false
@@ -39,10 +39,6 @@ class Place:
         self.device = device
         self.mode = mode
         self.keys = keys.META | keys.ADINPLACEORVIEW | _autograd_key(device)
-
-    def on(self, device: Device) -> Place:
-        """The place of the same mode on another device."""
-        return place_on(device) if self.mode is None else self.mode.place(device)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Place:
         return self
@@ -225,7 +221,7 @@ class MetaArray:
         from opwright.fake.context import dynamic_size
 
         found = dynamic_size(self.place, "the number of true elements of a mask", self.size)
-        return tuple([meta_array((found,), (1,), _int64(), self.place) for _ in self.shape])
+        return tuple([meta_array((found,), (1,), int64, self.place) for _ in self.shape])
 
     def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         raise DataDependentOutputError(
@@ -253,12 +249,6 @@ def _taken(part: slice, size: int) -> tuple[int, int, int]:
     last = size if part.stop is None else part.stop
     step = 1 if part.step is None else part.step
     return first, (last - first + step - 1) // step, step
-
-
-def _int64() -> DType:
-    from opwright.dtypes import int64
-
-    return int64
 
 
 @dataclass(frozen=True, slots=True)

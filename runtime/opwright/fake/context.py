@@ -32,9 +32,7 @@ class FakeContext:
             raise ValueError(f"new_dynamic_size(min={min}, max={max}): both are ints that are known")
         if min < 0:
             raise ValueError(f"new_dynamic_size(min={min}): a size is never below 0")
-        env = None if self._mode is None else self._mode.shape_env
-        if env is None or not env.allow_dynamic_output_shape_ops:
-            raise DynamicOutputShapeError(_no_env(self.operator, "the size of a result"))
+        env = _env_for_sizes(self._mode, f"{self.operator}: the size of a result")
         return env.create_unbacked_symint(min=min, max=max, source=f"a size of {self.operator}")
 
     create_unbacked_symint = new_dynamic_size  # PyTorch's older name
@@ -59,19 +57,20 @@ def dynamic_size(place: Place, what: str, most: int | None = None, least: int = 
 
     Raises DynamicOutputShapeError without a ShapeEnv.
     """
-    env = None if place.mode is None else place.mode.shape_env
-    if env is None or not env.allow_dynamic_output_shape_ops:
-        raise DynamicOutputShapeError(_no_env("", what))
+    env = _env_for_sizes(place.mode, what)
     known = least if type(least) is int else 0
     return env.create_unbacked_symint(min=known, max=most if type(most) is int else None, source=what)
 
 
-def _no_env(operator: str, what: str) -> str:
-    subject = f"{operator}: " if operator else ""
-    return (
-        f"{subject}{what} depends on data, and a tensor without data cannot say it. With "
-        "FakeTensorMode(shape_env=opwright.symbolic.ShapeEnv()) it becomes a symbolic size"
-    )
+def _env_for_sizes(mode: FakeTensorMode | None, what: str) -> ShapeEnv:
+    """The environment that makes sizes which depend on data. Raises DynamicOutputShapeError where there is none."""
+    env = None if mode is None else mode.shape_env
+    if env is None or not env.allow_dynamic_output_shape_ops:
+        raise DynamicOutputShapeError(
+            f"{what} depends on data, and a tensor without data cannot say it. With "
+            "FakeTensorMode(shape_env=opwright.symbolic.ShapeEnv()) it becomes a symbolic size"
+        )
+    return env
 
 
 def read_item(array: MetaArray, what: str) -> Any:

@@ -37,16 +37,13 @@ def check_fake_kernel(operator: Operator, function: Function) -> Function:
     """A user's fake kernel: in the mode of its arguments, with a context for `get_ctx()`; what it returns is without
     data, and on the device of the arguments where it names none."""
 
+    run = in_mode(function)
+
     def call(*args: Any) -> Any:
-        mode = mode_of(args) or active_mode()
         outer = running.get()
-        running.set(FakeContext(operator.name, mode))
+        running.set(FakeContext(operator.name, mode_of(args) or active_mode()))
         try:
-            if mode is None or mode is active_mode():
-                result = function(*args)
-            else:
-                with mode:
-                    result = function(*args)
+            result = run(*args)
         finally:
             running.set(outer)
         place = next((tensor.array.place for tensor in tensors_of(args) if type(tensor.array) is MetaArray), None)
@@ -83,13 +80,12 @@ def _checked(operator: Operator, result: Any, place: Place | None) -> Any:
 
 def mixed(operator: Operator) -> Function:
     """What serves calls that have real tensors among those without data, or in a FakeTensorMode."""
-    written = operator.signature.written
 
     def call(*args: Any) -> Any:
         mode = mode_of(args) or active_mode()
         if mode is not None and not mode.allow_non_fake_inputs:
             raise FakeKernelError(_real_among_fake(operator, args, mode))
-        for position in written:
+        for position in operator.signature.written:
             if any(type(tensor.array) is not MetaArray for tensor in tensors_of((args[position],))):
                 raise FakeKernelError(
                     f"{operator.name}: argument '{operator.signature.names[position]}' is a real tensor, and what "

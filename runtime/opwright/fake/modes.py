@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright import layouts
-from opwright.devices import Device, as_device, backend_of
+from opwright.devices import Device, as_device
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
@@ -192,14 +192,12 @@ def new_place(device: object = None) -> Place:
 
 def as_fake_on(tensor: Tensor, device: object) -> Tensor:
     """A new tensor's stand-in on a device, the tensor's own for None."""
-    shape, strides = tensor.shape, tensor.stride()
-    place = new_place(tensor.device if device is None else device)
-    return wrap_meta(meta_array(shape, strides, tensor.dtype, place))
+    return _stand_in(tensor, new_place(tensor.device if device is None else device))
 
 
 def as_fake_beside(tensor: Tensor, other: Tensor) -> Tensor:
     """A new tensor's stand-in where another one without data is."""
-    return wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, other.array.place))
+    return _stand_in(tensor, other.array.place)
 
 
 def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
@@ -208,7 +206,8 @@ def as_fake(tensor: Tensor, mode: FakeTensorMode | None) -> Tensor:
         return tensor
     if mode is not None:
         return mode.from_tensor(tensor)
-    array = tensor.array
-    backend = backend_of(array)
-    made = meta_array(backend.shape(array), backend.strides(array), tensor.dtype, place_on(tensor.device))
-    return wrap_meta(made)
+    return _stand_in(tensor, place_on(tensor.device))
+
+
+def _stand_in(tensor: Tensor, place: Place) -> Tensor:
+    return wrap_meta(meta_array(tensor.shape, tensor.stride(), tensor.dtype, place))
