@@ -7,10 +7,11 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
+from opwright import forward_rules
 from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
 from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
-from opwright.dispatch_table import AMBIGUOUS
+from opwright.dispatch_table import AMBIGUOUS, Entry
 from opwright.keys import (
     ADINPLACEORVIEW,
     ANOMALY,
@@ -28,6 +29,7 @@ from opwright.keys import (
     PRIVATE,
     PYTHON_DISPATCHER,
     RUNTIME,
+    TANGENT,
     VIEW,
     DispatchKey,
     KeySet,
@@ -67,6 +69,8 @@ def compose(operator: Operator, keys: int) -> Function:
 def _chain(operator: Operator, keys: int) -> Function:
     key, entry = operator.first_entry(keys)
     registration = entry.registration
+    if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, entry):
+        return _for_autograd("forward", "differentiating", operator, _chain(operator, keys & ~TANGENT))
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return _fake_kernel("writes_alone", operator)
@@ -103,6 +107,16 @@ def _chain(operator: Operator, keys: int) -> Function:
             raise missing(operator, key, keys)
         case _:
             assert_never(kernel)
+
+
+def _sees_tangents(key: DispatchKey, entry: Entry) -> bool:
+    """Whether what serves a key sees tensors with their tangents, since it calls other operators on them: a mode, a
+    composite, a kernel of a user's at an Autograd key."""
+    if key.bit > AUTOGRAD:  # each of its bits is lower
+        return True
+    if key.bit & AUTOGRAD:
+        return entry.registration is not None and not isinstance(entry.registration.kernel, ArrayKernel | Wrapper)
+    return entry.rule == "math kernel"
 
 
 def _fake_kernel(kind: str, *about: Any) -> Function:
@@ -157,14 +171,16 @@ def compose_arrays(operator: Operator) -> Function:
             return lambda *args: call_with_arrays(operator, args)
 
 
-def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
-    """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
+    """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+    if keys != ARRAYS and keys & TANGENT and not forward_rules.are_loaded():
+        return forward_rules.load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry = operator.first_entry(keys)
         kernel = entry.registration and entry.registration.kernel
         if isinstance(kernel, Lazy) and kernel.loaded is None:
-            return kernel
+            return kernel.load
         if not isinstance(kernel, Wrapper):
             return None
         keys = _below(operator, key, keys)

@@ -40,16 +40,17 @@ FRONT_MODE: Final = 1 << 21
 
 # Private bits: the tensor requires grad; it is a view; it is not the simple case (strides other than exactly the
 # contiguous ones, no dimension, or a dtype that computes in a wider one). And of a call: the Python dispatcher,
-# inference mode, anomaly mode is on.
+# inference mode, anomaly mode is on. Of a tensor and of a call: it has a tangent; some tensor may have one.
 GRAD: Final = 1 << 22
 VIEW: Final = 1 << 23
 ODD: Final = 1 << 24
 PYTHON_DISPATCHER: Final = 1 << 25
 INFERENCE: Final = 1 << 26
 ANOMALY: Final = 1 << 27
+TANGENT: Final = 1 << 28
 
 RUNTIME: Final = (1 << 22) - 1
-PRIVATE: Final = GRAD | VIEW | ODD | PYTHON_DISPATCHER | INFERENCE | ANOMALY
+PRIVATE: Final = GRAD | VIEW | ODD | PYTHON_DISPATCHER | INFERENCE | ANOMALY | TANGENT
 BACKENDS: Final = CPU | CUDA | PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3 | META
 AUTOGRAD: Final = (
     AUTOGRAD_CPU | AUTOGRAD_CUDA | AUTOGRAD_META

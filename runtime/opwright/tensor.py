@@ -19,7 +19,7 @@ from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, TANGENT, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
@@ -301,7 +301,7 @@ def _fake_context() -> ModuleType:
 
 
 _CPU = Device("cpu")
-_NEITHER_ODD_NOR_GRAD = ~(ODD | GRAD)
+_OF_THE_BASE = ~(ODD | GRAD | TANGENT)
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
@@ -384,7 +384,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     own.storage = storage
     own.base = base if root is None else root
     own.grad = None
-    keys = base.keys & _NEITHER_ODD_NOR_GRAD | VIEW
+    keys = base.keys & _OF_THE_BASE | VIEW
     if type(array) is ndarray:
         if not array.flags.c_contiguous:
             keys |= ODD

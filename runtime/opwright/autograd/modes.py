@@ -12,15 +12,17 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, TANGENT, VIEW
 from opwright.state import Modes, active_modes, set_modes
 
 __all__ = [
-    "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
+    "Switch", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "set_grad_enabled",
 ]  # fmt: skip
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 _RECORDED: Final = GRAD | VIEW
+_DIFFERENTIATED: Final = _RECORDED | AUTOGRAD | TANGENT
 _NO_GRAD: Final = Modes(0, ~_RECORDED)
 
 
@@ -49,7 +51,7 @@ def with_recording(modes: Modes | None) -> Modes | None:
     return None if mask == -1 and not modes.include else Modes(modes.include, mask)
 
 
-class _Switch:
+class Switch:
     """A context manager, which may be entered again within itself, and a decorator, of generator functions too."""
 
     __slots__ = ("_outer",)
@@ -78,7 +80,7 @@ class _Switch:
 
         return call  # type: ignore[return-value]
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """Another one of the same kind."""
         return type(self)()
 
@@ -86,7 +88,7 @@ class _Switch:
         raise NotImplementedError
 
 
-def _decorate_generator(switch: _Switch, function: Call) -> Call:
+def _decorate_generator(switch: Switch, function: Call) -> Call:
     """The mode holds while the generator runs, not between its values."""
 
     @functools.wraps(function)
@@ -114,7 +116,7 @@ def _decorate_generator(switch: _Switch, function: Call) -> Call:
     return generate  # type: ignore[return-value]
 
 
-class _Plain(_Switch):
+class _Plain(Switch):
     """A switch without a setting: the class itself decorates too (`@no_grad`)."""
 
     __slots__ = ()
@@ -149,7 +151,7 @@ class enable_grad(_Plain):
         return with_recording(outer)
 
 
-class set_grad_enabled(_Switch):
+class set_grad_enabled(Switch):
     """Turns recording on or off at once; at the end of its block, or around the decorated function, back again."""
 
     __slots__ = ("mode",)
@@ -172,7 +174,7 @@ class set_grad_enabled(_Switch):
         set_modes(self._outer.pop())
         return super().__call__(function)
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """A switch with the same setting, not yet on."""
         return enable_grad() if self.mode else no_grad()
 
@@ -180,7 +182,7 @@ class set_grad_enabled(_Switch):
         return with_recording(outer) if self.mode else without_recording(outer)
 
 
-class inference_mode(_Switch):
+class inference_mode(Switch):
     """In the block, or in the decorated function: nothing is recorded, and new tensors are inference tensors, which
     autograd never sees: they have no version, cannot be written outside of inference mode, nor saved for backward.
 
@@ -200,17 +202,17 @@ class inference_mode(_Switch):
         super().__init__()
         self.mode = mode
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """A switch with the same setting."""
         return inference_mode(self.mode)
 
     def _modes(self, outer: Modes | None) -> Modes | None:
         modes = outer or Modes(0, -1)
         if self.mode:
-            return Modes(modes.include | INFERENCE, modes.mask & ~(_RECORDED | AUTOGRAD))
+            return Modes(modes.include | INFERENCE, modes.mask & ~_DIFFERENTIATED)
         if not modes.include & INFERENCE:
             return outer
-        return Modes(modes.include & ~INFERENCE, modes.mask | _RECORDED | AUTOGRAD)
+        return Modes(modes.include & ~INFERENCE, modes.mask | _DIFFERENTIATED)
 
 
 def is_inference(keys: int) -> bool:

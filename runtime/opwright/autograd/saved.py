@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, Node, node_of, number_of
+from opwright.autograd.tangents import Tangent, cell_of, move_tangent
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
-from opwright.keys import AUTOGRAD, GRAD
+from opwright.keys import AUTOGRAD, GRAD, TANGENT
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
-__all__ = ["Saved", "save", "save_result", "saved_tensors_hooks", "unpack"]
+__all__ = ["Saved", "note_tangent", "save", "save_result", "saved_tensors_hooks", "unpack"]
 
 Saved = Any  # what `save` and `save_result` return: opaque to those who call them
 
@@ -29,14 +30,15 @@ _blocks = 0  # how many blocks with hooks are open in any thread: zero is told f
 class _SavedResult:
     """A node's own result: kept without the edge back to the node, which would make a cycle."""
 
-    __slots__ = ("array", "keys", "number", "storage", "version")
+    __slots__ = ("array", "keys", "number", "storage", "tangent", "version")
 
     def __init__(self, result: Tensor, number: int) -> None:
         self.array: Array = result.array
-        self.keys = result.keys
+        self.keys = result.keys & ~TANGENT
         self.storage: Storage = storage_of(result)
         self.version = self.storage.version
         self.number = number
+        self.tangent: Tangent | None = None
 
     def tensor(self, edge: Edge) -> Tensor:
         """The result again, with its place in the graph."""
@@ -45,16 +47,19 @@ class _SavedResult:
         made.keys = self.keys | GRAD if edge is not None else self.keys & ~GRAD
         made.edge = edge
         made.extra = Extra(self.storage)
+        move_tangent(made, self.tangent)
         return made
 
 
 class _Packed:
     """What the hooks of a user made of a tensor."""
 
-    __slots__ = ("edge", "storage", "unpack", "value", "version")
+    __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version")
 
-    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge) -> None:
+    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge, number: int = -1) -> None:
         pack, self.unpack = hooks
+        self.number = number  # of the node's own result; -1 for what is none
+        self.tangent = cell_of(tensor)
         self.storage = storage_of(tensor)
         self.version = self.storage.version
         self.edge = edge
@@ -78,8 +83,21 @@ def save(tensor: Tensor) -> Saved:
 def save_result(result: Tensor, number: int = 0) -> Saved:
     """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
-        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
+        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None, number)
     return _SavedResult(result, number)
+
+
+def note_tangent(result: Tensor) -> None:
+    """Let the node that made a result, and saved it before it had its tangent, give it back with the tangent."""
+    edge = result.edge
+    if edge is None:
+        return
+    node = node_of(edge)
+    for name in node.saved:
+        value = getattr(node, name, None)
+        for saved in value if type(value) is list else (value,):
+            if isinstance(saved, _SavedResult | _Packed) and saved.number == number_of(edge):
+                saved.tangent = result.extra.tangent  # type: ignore[union-attr]
 
 
 def _save_uncommon(tensor: Tensor) -> Saved:
@@ -140,11 +158,13 @@ def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
         )
-    if saved.edge is None or found.edge is saved.edge:
+    if saved.tangent is None and (saved.edge is None or found.edge is saved.edge):
         return found
     made = found.detach()
-    made.keys |= GRAD
-    made.edge = saved.edge
+    if saved.edge is not None:
+        made.keys |= GRAD
+        made.edge = saved.edge
+    move_tangent(made, saved.tangent)
     return made
 
 
