@@ -42,6 +42,7 @@ from opwright.registrations import (
     Composite,
     Fallthrough,
     Lazy,
+    LazyWrapper,
     Shim,
     Unbound,
     UserKernel,
@@ -76,7 +77,9 @@ def _chain(operator: Operator, keys: int) -> Function:
             return _fake_kernel("writes_alone", operator)
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
-    if isinstance(kernel, Lazy):
+    if isinstance(kernel, Lazy | LazyWrapper):
+        if not kernel.is_needed(keys):
+            return _chain(operator, _below(operator, key, keys))
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
@@ -115,7 +118,8 @@ def _sees_tangents(key: DispatchKey, entry: Entry) -> bool:
     if key.bit > AUTOGRAD:  # each of its bits is lower
         return True
     if key.bit & AUTOGRAD:
-        return entry.registration is not None and not isinstance(entry.registration.kernel, ArrayKernel | Wrapper)
+        kernel = entry.registration and entry.registration.kernel
+        return not isinstance(kernel, ArrayKernel | Wrapper | LazyWrapper)
     return entry.rule == "math kernel"
 
 
@@ -135,8 +139,20 @@ def _record(operator: Operator, wrapper: Wrapper, keys: int, below: int) -> Func
         return wrapper.make(rest)
     if not keys & (GRAD | VIEW):
         return rest
+    if not _ends_in_shim(operator, below):
+        rest = _for_autograd("modes", "below_recording", rest)
     kernel = wrapper.make(rest)
     return _for_autograd("recording", "refreshing", kernel, rest, operator.signature) if keys & VIEW else kernel
+
+
+def _ends_in_shim(operator: Operator, keys: int) -> bool:
+    """Whether the last kernel of a chain calls no operators, which would be recorded themselves."""
+    while True:
+        key, entry = operator.first_entry(keys)
+        kernel = entry.registration and entry.registration.kernel
+        if not isinstance(kernel, Wrapper | LazyWrapper):
+            return isinstance(kernel, Shim) or (isinstance(kernel, Lazy) and not kernel.is_composite)
+        keys = _below(operator, key, keys)
 
 
 def _for_autograd(module: str, kind: str, *about: Any) -> Function:
@@ -173,15 +189,15 @@ def compose_arrays(operator: Operator) -> Function:
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
     """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
-    if keys != ARRAYS and keys & TANGENT and not forward_rules.are_loaded():
+    if keys > 0 and keys & TANGENT and not forward_rules.are_loaded():
         return forward_rules.load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry = operator.first_entry(keys)
         kernel = entry.registration and entry.registration.kernel
-        if isinstance(kernel, Lazy) and kernel.loaded is None:
+        if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None and kernel.is_needed(keys):
             return kernel.load
-        if not isinstance(kernel, Wrapper):
+        if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
 

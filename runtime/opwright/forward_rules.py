@@ -1,6 +1,6 @@
 """Forward formulas of operators: what generated modules declare, loaded when a tensor first has a tangent.
 
-Rules are read and changed under `registrations.lock`, except that modules are imported without it (Note [Imports and the
+Rules are read and changed under `registrations.lock`; modules are imported without it (Note [Imports and the
 lock] in `dispatcher`).
 """
 

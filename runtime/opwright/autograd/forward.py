@@ -31,7 +31,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["differentiating", "primal_of"]
+__all__ = ["differentiating", "or_zeros", "primal_of", "sum_terms"]
 
 Kernel = Callable[..., Any]
 _Tangents = Mapping[int, Any]  # by position: a Tensor, or a list of Tensors and None
@@ -110,9 +110,7 @@ class _Layer:
     def _without_rule(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """A call that no formula is about: an error, unless no result could have a tangent."""
         first = next(iter(cells))
-        if any(
-            _is_differentiable(each) for position in self.signature.written for each in _tensors([args[position]])
-        ):
+        if any(_is_differentiable(each) for position in self.signature.written for each in _tensors([args[position]])):
             self._refuse(first)
         result = self.below(*args)
         if any(_is_differentiable(each) for each in _tensors([result])):
@@ -243,4 +241,21 @@ def _tensors(values: Sequence[Any]) -> list[Tensor]:
             found.append(value)
         elif isinstance(value, list | tuple):
             found += _tensors(value)
+    return found
+
+
+# -- what generated formulas call
+
+
+def or_zeros(tangent: Any, value: Any) -> Any:
+    """A tangent; zeros like its tensor where there is none. None for an optional tensor that was not given."""
+    return aten("zeros_like")(value) if tangent is None and value is not None else tangent
+
+
+def sum_terms(*terms: Any) -> Any:
+    """The sum of the terms that are not None, which stands for zero."""
+    found = None
+    for term in terms:
+        if term is not None:
+            found = term if found is None else found + term
     return found

@@ -1,9 +1,9 @@
 """Tangents: where they are kept, and how those of views and of what is written in place follow.
 
 Note [Tangents]
-`tensor.extra.tangent` is a cell that the level empties when it is left, so that saved tensors and views lose the tangent
-too. A tensor with a tangent has the bit TANGENT; calls have it as well while their thread is in a level, since a view
-may have come by a tangent through a write to its base: whoever composed for TANGENT looks (`current_tangent`).
+`tensor.extra.tangent` is a cell that the level empties when it is left, so that saved tensors and views lose the
+tangent too. A tensor with a tangent has the bit TANGENT; calls have it as well while their thread is in a level, since
+a view may have come by a tangent through a write to its base: what is composed for TANGENT looks (`current_tangent`).
 
 A tangent has the strides of its tensor. The tangent of a view is a view of its base's tangent, and a write to a tensor
 writes its tangent, so that both stay true through each other.
@@ -29,6 +29,7 @@ __all__ = [
     "Level", "Tangent", "are_seen", "cell_of", "current_cell", "current_level", "current_tangent", "fit_tangent",
     "ignoring_tangents", "move_tangent", "new_tangent", "set_tangent", "tangent_of", "write_tangent",
 ]  # fmt: skip
+
 
 class Tangent:
     """The tangent of a tensor, or of several that are one: None once its level was left."""
@@ -86,14 +87,15 @@ def tangent_of(tensor: Tensor) -> Tensor | None:
 def current_cell(tensor: Tensor) -> Tangent | None:
     """The cell of a tensor's tangent, of one that came to it through a write to its base, too."""
     cell = cell_of(tensor)
-    extra = tensor.extra
-    if cell is None and extra is not None and extra.base is not None and (given := cell_of(extra.base)) is not None:
-        if tensor.dtype in FLOATING or tensor.dtype in COMPLEX:
-            assert given.value is not None  # cell_of says so
-            return set_tangent(tensor, _part(given.value, extra.base, tensor), given.level)
-    if cell is None:
-        tensor.keys &= ~TANGENT  # it was one of a level that was left
-    return cell
+    if cell is not None:
+        return cell
+    base = None if tensor.extra is None else tensor.extra.base
+    given = None if base is None else cell_of(base)
+    if base is not None and given is not None and (tensor.dtype in FLOATING or tensor.dtype in COMPLEX):
+        assert given.value is not None  # cell_of says so
+        return set_tangent(tensor, _part(given.value, base, tensor), given.level)
+    tensor.keys &= ~TANGENT  # it was one of a level that was left
+    return None
 
 
 def current_tangent(tensor: Tensor) -> Tensor | None:
