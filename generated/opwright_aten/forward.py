@@ -72,7 +72,7 @@ def ceil_default(self_t: Any) -> Any:
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor: result
 def clone_default(memory_format: Any, self_t: Any) -> Any:
-    return ops.clone.default(self_t, memory_format=memory_format)
+    return ops.clone_default(self_t, memory_format=memory_format)
 
 
 # _conj_physical(Tensor self) -> Tensor: result
@@ -182,7 +182,7 @@ def nan_to_num_default(self: Any, self_t: Any) -> Any:
 
 # neg(Tensor self) -> Tensor: result
 def neg_default(self_t: Any) -> Any:
-    return -self_t.conj().conj()
+    return (-self_t.conj()).conj()
 
 
 # polygamma(int n, Tensor self) -> Tensor: result
@@ -197,7 +197,7 @@ def rad2deg_default(self_t: Any) -> Any:
 
 # reciprocal(Tensor self) -> Tensor: result
 def reciprocal_default(self_t: Any, result: Any) -> Any:
-    return -(self_t.conj() * (result * result).conj()).conj()
+    return (-self_t.conj() * (result * result).conj()).conj()
 
 
 # round(Tensor self) -> Tensor: result
@@ -247,14 +247,7 @@ def sinh_default(self: Any, self_t: Any) -> Any:
 
 # special_entr(Tensor self) -> Tensor: result
 def special_entr_default(self: Any, self_t: Any) -> Any:
-    return (
-        self_t.conj()
-        * ops.where(
-            self > 0,
-            -self.log() - 1,
-            ops.where(self == 0, ops.full_like(self, math.inf), ops.full_like(self, math.nan)),
-        )
-    ).conj()
+    return (self_t.conj() * pointwise_gradients.entr_derivative(self)).conj()
 
 
 # special_erfcx(Tensor self) -> Tensor: result
@@ -608,11 +601,12 @@ def special_xlog1py_default(self: Any, other: Any, self_t: Any, other_t: Any) ->
 
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor: result
 def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
-    return (
+    tangent = (
         ops.special_xlog1py(self_t.conj(), other)
         if other > -1
         else ops.where(self == 0, 0, ops.special_xlog1py(self_t.conj(), other))
-    ).conj()
+    )
+    return tangent.conj()
 
 
 # special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor: result
@@ -660,9 +654,8 @@ def xlogy_Scalar_Self(self: Any, other: Any, other_t: Any) -> Any:
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor: result
 def xlogy_Scalar_Other(self: Any, other: Any, self_t: Any) -> Any:
-    return (
-        ops.xlogy(self_t.conj(), other) if other > 0 else ops.where(self == 0, 0, ops.xlogy(self_t.conj(), other))
-    ).conj()
+    tangent = ops.xlogy(self_t.conj(), other) if other > 0 else ops.where(self == 0, 0, ops.xlogy(self_t.conj(), other))
+    return tangent.conj()
 
 
 # addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor: result
@@ -772,14 +765,9 @@ def _linalg_eigh_default(A_t: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvectors
 def _linalg_eigh_default_eigenvectors(A_t: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
-    return sum_terms(
-        None
-        if A_t is None
-        else eigenvectors
-        @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).tril(-1),
-        None
-        if A_t is None
-        else eigenvectors @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).triu(1),
+    return (
+        eigenvectors @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).tril(-1)
+        + eigenvectors @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).triu(1)
     )
 
 
@@ -800,17 +788,17 @@ def mv_default(self: Any, vec: Any, self_t: Any, vec_t: Any) -> Any:
 
 # trace(Tensor self) -> Tensor: result
 def trace_default(self_t: Any) -> Any:
-    return ops.trace.default(self_t)
+    return ops.trace_default(self_t)
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor: result
 def tril_default(diagonal: Any, self_t: Any) -> Any:
-    return ops.tril.default(self_t, diagonal)
+    return ops.tril_default(self_t, diagonal)
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor: result
 def triu_default(diagonal: Any, self_t: Any) -> Any:
-    return ops.triu.default(self_t, diagonal)
+    return ops.triu_default(self_t, diagonal)
 
 
 # vdot(Tensor self, Tensor other) -> Tensor: result
@@ -853,7 +841,7 @@ def cummin_default(dim: Any, self_t: Any, indices: Any) -> Any:
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor: result
 def cumsum_default(dim: Any, dtype: Any, self_t: Any) -> Any:
-    return ops.cumsum.default(self_t, dim, dtype=dtype)
+    return ops.cumsum_default(self_t, dim, dtype=dtype)
 
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices): values
@@ -873,12 +861,12 @@ def max_dim(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor: result
 def mean_default(dtype: Any, self_t: Any) -> Any:
-    return ops.mean.default(self_t, dtype=dtype)
+    return ops.mean_default(self_t, dtype=dtype)
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor: result
 def mean_dim(dim: Any, keepdim: Any, dtype: Any, self_t: Any) -> Any:
-    return ops.mean.dim(self_t, dim, keepdim, dtype=dtype)
+    return ops.mean_dim(self_t, dim, keepdim, dtype=dtype)
 
 
 # median(Tensor self) -> Tensor: result
@@ -944,12 +932,12 @@ def sort_stable(dim: Any, self_t: Any, indices: Any) -> Any:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor: result
 def sum_default(dtype: Any, self_t: Any) -> Any:
-    return ops.sum.default(self_t, dtype=dtype)
+    return ops.sum_default(self_t, dtype=dtype)
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor: result
 def sum_dim_IntList(dim: Any, keepdim: Any, dtype: Any, self_t: Any) -> Any:
-    return ops.sum.dim_IntList(self_t, dim, keepdim, dtype=dtype)
+    return ops.sum_dim_IntList(self_t, dim, keepdim, dtype=dtype)
 
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices):
@@ -965,27 +953,27 @@ def alias(self_t: Any) -> Any:
 
 # as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a): result
 def as_strided(size: Any, stride: Any, storage_offset: Any, self_t: Any) -> Any:
-    return ops.as_strided.default(self_t, size, stride, storage_offset)
+    return ops.as_strided(self_t, size, stride, storage_offset)
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a): result
 def diagonal(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
-    return ops.diagonal.default(self_t, offset, dim1, dim2)
+    return ops.diagonal(self_t, offset, dim1, dim2)
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a): result
 def expand(size: Any, implicit: Any, self_t: Any) -> Any:
-    return ops.expand.default(self_t, size, implicit=implicit)
+    return ops.expand(self_t, size, implicit=implicit)
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a): result
 def numpy_T(self_t: Any) -> Any:
-    return ops.numpy_T.default(self_t)
+    return ops.numpy_T(self_t)
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a): result
 def permute(dims: Any, self_t: Any) -> Any:
-    return ops.permute.default(self_t, dims)
+    return ops.permute(self_t, dims)
 
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a): result
@@ -995,77 +983,77 @@ def _reshape_alias(size: Any, self_t: Any) -> Any:
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a): result
 def select_int(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.select.int(self_t, dim, index)
+    return ops.select_int(self_t, dim, index)
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a): result
 def slice_Tensor(dim: Any, start: Any, end: Any, step: Any, self_t: Any) -> Any:
-    return ops.slice.Tensor(self_t, dim, start, end, step)
+    return ops.slice_Tensor(self_t, dim, start, end, step)
 
 
 # split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]: result
 def split_Tensor(split_size: Any, dim: Any, self_t: Any) -> Any:
-    return ops.split.Tensor(self_t, split_size, dim)
+    return ops.split_Tensor(self_t, split_size, dim)
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]: result
 def split_with_sizes(split_sizes: Any, dim: Any, self_t: Any) -> Any:
-    return ops.split_with_sizes.default(self_t, split_sizes, dim)
+    return ops.split_with_sizes(self_t, split_sizes, dim)
 
 
 # squeeze(Tensor(a) self) -> Tensor(a): result
 def squeeze_default(self_t: Any) -> Any:
-    return ops.squeeze.default(self_t)
+    return ops.squeeze_default(self_t)
 
 
 # squeeze.dim(Tensor(a) self, int dim) -> Tensor(a): result
 def squeeze_dim(dim: Any, self_t: Any) -> Any:
-    return ops.squeeze.dim(self_t, dim)
+    return ops.squeeze_dim(self_t, dim)
 
 
 # squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a): result
 def squeeze_dims(dim: Any, self_t: Any) -> Any:
-    return ops.squeeze.dims(self_t, dim)
+    return ops.squeeze_dims(self_t, dim)
 
 
 # t(Tensor(a) self) -> Tensor(a): result
 def t(self_t: Any) -> Any:
-    return ops.t.default(self_t)
+    return ops.t(self_t)
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a): result
 def transpose_int(dim0: Any, dim1: Any, self_t: Any) -> Any:
-    return ops.transpose.int(self_t, dim0, dim1)
+    return ops.transpose_int(self_t, dim0, dim1)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]: result
 def unbind_int(dim: Any, self_t: Any) -> Any:
-    return ops.unbind.int(self_t, dim)
+    return ops.unbind_int(self_t, dim)
 
 
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a): result
 def unfold(dimension: Any, size: Any, step: Any, self_t: Any) -> Any:
-    return ops.unfold.default(self_t, dimension, size, step)
+    return ops.unfold(self_t, dimension, size, step)
 
 
 # unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]: result
 def unsafe_split_Tensor(split_size: Any, dim: Any, self_t: Any) -> Any:
-    return ops.unsafe_split.Tensor(self_t, split_size, dim)
+    return ops.unsafe_split_Tensor(self_t, split_size, dim)
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]: result
 def unsafe_split_with_sizes_default(split_sizes: Any, dim: Any, self_t: Any) -> Any:
-    return ops.unsafe_split_with_sizes.default(self_t, split_sizes, dim)
+    return ops.unsafe_split_with_sizes_default(self_t, split_sizes, dim)
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a): result
 def unsqueeze(dim: Any, self_t: Any) -> Any:
-    return ops.unsqueeze.default(self_t, dim)
+    return ops.unsqueeze(self_t, dim)
 
 
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a): result
 def view_default(size: Any, self_t: Any) -> Any:
-    return ops.view.default(self_t, size)
+    return ops.view_default(self_t, size)
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a): result
@@ -1106,7 +1094,7 @@ def constant_pad_nd_default(pad: Any, self_t: Any) -> Any:
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor: result
 def diag_embed_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
-    return ops.diag_embed.default(self_t, offset, dim1, dim2)
+    return ops.diag_embed_default(self_t, offset, dim1, dim2)
 
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
@@ -1118,62 +1106,62 @@ def diagonal_scatter_default(self: Any, src: Any, offset: Any, dim1: Any, dim2: 
 
 # flip(Tensor self, int[] dims) -> Tensor: result
 def flip_default(dims: Any, self_t: Any) -> Any:
-    return ops.flip.default(self_t, dims)
+    return ops.flip_default(self_t, dims)
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a): result
 def lift_fresh(self_t: Any) -> Any:
-    return ops.lift_fresh.default(self_t)
+    return ops.lift_fresh(self_t)
 
 
 # narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor: result
 def narrow_copy_default(dim: Any, start: Any, length: Any, self_t: Any) -> Any:
-    return ops.narrow_copy.default(self_t, dim, start, length)
+    return ops.narrow_copy_default(self_t, dim, start, length)
 
 
 # reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor: result
 def reflection_pad1d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad1d.default(self_t, padding)
+    return ops.reflection_pad1d_default(self_t, padding)
 
 
 # reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor: result
 def reflection_pad2d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad2d.default(self_t, padding)
+    return ops.reflection_pad2d_default(self_t, padding)
 
 
 # reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor: result
 def reflection_pad3d_default(padding: Any, self_t: Any) -> Any:
-    return ops.reflection_pad3d.default(self_t, padding)
+    return ops.reflection_pad3d_default(self_t, padding)
 
 
 # repeat(Tensor self, SymInt[] repeats) -> Tensor: result
 def repeat_default(repeats: Any, self_t: Any) -> Any:
-    return ops.repeat.default(self_t, repeats)
+    return ops.repeat_default(self_t, repeats)
 
 
 # replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor: result
 def replication_pad1d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad1d.default(self_t, padding)
+    return ops.replication_pad1d_default(self_t, padding)
 
 
 # replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor: result
 def replication_pad2d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad2d.default(self_t, padding)
+    return ops.replication_pad2d_default(self_t, padding)
 
 
 # replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor: result
 def replication_pad3d_default(padding: Any, self_t: Any) -> Any:
-    return ops.replication_pad3d.default(self_t, padding)
+    return ops.replication_pad3d_default(self_t, padding)
 
 
 # roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor: result
 def roll_default(shifts: Any, dims: Any, self_t: Any) -> Any:
-    return ops.roll.default(self_t, shifts, dims)
+    return ops.roll_default(self_t, shifts, dims)
 
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor: result
 def rot90_default(k: Any, dims: Any, self_t: Any) -> Any:
-    return ops.rot90.default(self_t, k, dims)
+    return ops.rot90_default(self_t, k, dims)
 
 
 # select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor: result
@@ -1207,12 +1195,12 @@ def stack_default(dim: Any, tensors_t: Any) -> Any:
 
 # gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor: result
 def gather_default(dim: Any, index: Any, sparse_grad: Any, self_t: Any) -> Any:
-    return ops.gather.default(self_t, dim, index, sparse_grad=sparse_grad)
+    return ops.gather_default(self_t, dim, index, sparse_grad=sparse_grad)
 
 
 # index.Tensor(Tensor self, Tensor?[] indices) -> Tensor: result
 def index_Tensor(indices: Any, self_t: Any) -> Any:
-    return ops.index.Tensor(self_t, indices)
+    return ops.index_Tensor(self_t, indices)
 
 
 # index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor: result
@@ -1250,7 +1238,7 @@ def index_put_default(self: Any, indices: Any, values: Any, accumulate: Any, sel
 
 # index_select(Tensor self, int dim, Tensor index) -> Tensor: result
 def index_select_default(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.index_select.default(self_t, dim, index)
+    return ops.index_select_default(self_t, dim, index)
 
 
 # masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor: result
@@ -1300,7 +1288,7 @@ def scatter_add_default(self: Any, dim: Any, index: Any, src: Any, self_t: Any, 
 
 # take(Tensor self, Tensor index) -> Tensor: result
 def take_default(index: Any, self_t: Any) -> Any:
-    return ops.take.default(self_t, index)
+    return ops.take_default(self_t, index)
 
 
 # fill.Scalar(Tensor self, Scalar value) -> Tensor: result
@@ -1355,10 +1343,7 @@ def leaky_relu_default(self: Any, negative_slope: Any, self_t: Any) -> Any:
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor: result
 def _log_softmax_default(dim: Any, self_t: Any, result: Any) -> Any:
-    return sum_terms(
-        None if self_t is None else self_t,
-        None if self_t is None else -(result.exp() * self_t).sum([dim], True),
-    )
+    return self_t - (result.exp() * self_t).sum([dim], True)
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer): output
@@ -1390,10 +1375,7 @@ def silu_default(self: Any, self_t: Any) -> Any:
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor: result
 def _softmax_default(dim: Any, self_t: Any, result: Any) -> Any:
-    return sum_terms(
-        None if self_t is None else result * self_t,
-        None if self_t is None else -(result * (result * self_t).sum([dim], True)),
-    )
+    return result * self_t - result * (result * self_t).sum([dim], True)
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor: result
@@ -1414,17 +1396,17 @@ def threshold_default(self: Any, threshold: Any, self_t: Any) -> Any:
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
 #     -> Tensor: result
 def embedding_default(indices: Any, padding_idx: Any, scale_grad_by_freq: Any, sparse: Any, weight_t: Any) -> Any:
-    return ops.embedding.default(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
+    return ops.embedding_default(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
 
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor: result
 def _adaptive_avg_pool2d_default(output_size: Any, self_t: Any) -> Any:
-    return ops._adaptive_avg_pool2d.default(self_t, output_size)
+    return ops._adaptive_avg_pool2d_default(self_t, output_size)
 
 
 # _adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor: result
 def _adaptive_avg_pool3d_default(output_size: Any, self_t: Any) -> Any:
-    return ops._adaptive_avg_pool3d.default(self_t, output_size)
+    return ops._adaptive_avg_pool3d_default(self_t, output_size)
 
 
 # adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor): result0
@@ -1448,7 +1430,7 @@ def avg_pool2d_default(
     divisor_override: Any,
     self_t: Any,
 ) -> Any:
-    return ops.avg_pool2d.default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return ops.avg_pool2d_default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 # avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
@@ -1462,18 +1444,18 @@ def avg_pool3d_default(
     divisor_override: Any,
     self_t: Any,
 ) -> Any:
-    return ops.avg_pool3d.default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return ops.avg_pool3d_default(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 # col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) ->
 #     Tensor: result
 def col2im_default(output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, self_t: Any) -> Any:
-    return ops.col2im.default(self_t, output_size, kernel_size, dilation, padding, stride)
+    return ops.col2im_default(self_t, output_size, kernel_size, dilation, padding, stride)
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor: result
 def im2col_default(kernel_size: Any, dilation: Any, padding: Any, stride: Any, self_t: Any) -> Any:
-    return ops.im2col.default(self_t, kernel_size, dilation, padding, stride)
+    return ops.im2col_default(self_t, kernel_size, dilation, padding, stride)
 
 
 # max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
@@ -1490,44 +1472,44 @@ def max_pool3d_with_indices_default(self_t: Any, result1: Any) -> Any:
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor: result
 def pixel_shuffle_default(upscale_factor: Any, self_t: Any) -> Any:
-    return ops.pixel_shuffle.default(self_t, upscale_factor)
+    return ops.pixel_shuffle_default(self_t, upscale_factor)
 
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor: result
 def pixel_unshuffle_default(downscale_factor: Any, self_t: Any) -> Any:
-    return ops.pixel_unshuffle.default(self_t, downscale_factor)
+    return ops.pixel_unshuffle_default(self_t, downscale_factor)
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor: result
 def channel_shuffle_default(groups: Any, self_t: Any) -> Any:
-    return ops.channel_shuffle.default(self_t, groups)
+    return ops.channel_shuffle_default(self_t, groups)
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor: result
 def upsample_nearest1d_default(output_size: Any, scales: Any, self_t: Any) -> Any:
-    return ops.upsample_nearest1d.default(self_t, output_size, scales)
+    return ops.upsample_nearest1d_default(self_t, output_size, scales)
 
 
 # upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor: result
 def upsample_nearest2d_default(output_size: Any, scales_h: Any, scales_w: Any, self_t: Any) -> Any:
-    return ops.upsample_nearest2d.default(self_t, output_size, scales_h, scales_w)
+    return ops.upsample_nearest2d_default(self_t, output_size, scales_h, scales_w)
 
 
 # upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
 #     scales_w=None) -> Tensor: result
 def upsample_nearest3d_default(output_size: Any, scales_d: Any, scales_h: Any, scales_w: Any, self_t: Any) -> Any:
-    return ops.upsample_nearest3d.default(self_t, output_size, scales_d, scales_h, scales_w)
+    return ops.upsample_nearest3d_default(self_t, output_size, scales_d, scales_h, scales_w)
 
 
 # _upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor: result
 def _upsample_nearest_exact1d_default(output_size: Any, scales: Any, self_t: Any) -> Any:
-    return ops._upsample_nearest_exact1d.default(self_t, output_size, scales)
+    return ops._upsample_nearest_exact1d_default(self_t, output_size, scales)
 
 
 # _upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) ->
 #     Tensor: result
 def _upsample_nearest_exact2d_default(output_size: Any, scales_h: Any, scales_w: Any, self_t: Any) -> Any:
-    return ops._upsample_nearest_exact2d.default(self_t, output_size, scales_h, scales_w)
+    return ops._upsample_nearest_exact2d_default(self_t, output_size, scales_h, scales_w)
 
 
 # _upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -1539,18 +1521,18 @@ def _upsample_nearest_exact3d_default(
     scales_w: Any,
     self_t: Any,
 ) -> Any:
-    return ops._upsample_nearest_exact3d.default(self_t, output_size, scales_d, scales_h, scales_w)
+    return ops._upsample_nearest_exact3d_default(self_t, output_size, scales_d, scales_h, scales_w)
 
 
 # upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor: result
 def upsample_linear1d_default(output_size: Any, align_corners: Any, scales: Any, self_t: Any) -> Any:
-    return ops.upsample_linear1d.default(self_t, output_size, align_corners, scales)
+    return ops.upsample_linear1d_default(self_t, output_size, align_corners, scales)
 
 
 # upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor: result
 def upsample_bilinear2d_default(output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, self_t: Any) -> Any:
-    return ops.upsample_bilinear2d.default(self_t, output_size, align_corners, scales_h, scales_w)
+    return ops.upsample_bilinear2d_default(self_t, output_size, align_corners, scales_h, scales_w)
 
 
 # upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -1563,38 +1545,38 @@ def upsample_trilinear3d_default(
     scales_w: Any,
     self_t: Any,
 ) -> Any:
-    return ops.upsample_trilinear3d.default(self_t, output_size, align_corners, scales_d, scales_h, scales_w)
+    return ops.upsample_trilinear3d_default(self_t, output_size, align_corners, scales_d, scales_h, scales_w)
 
 
 # upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
 #     scales_w=None) -> Tensor: result
 def upsample_bicubic2d_default(output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, self_t: Any) -> Any:
-    return ops.upsample_bicubic2d.default(self_t, output_size, align_corners, scales_h, scales_w)
+    return ops.upsample_bicubic2d_default(self_t, output_size, align_corners, scales_h, scales_w)
 
 
 # alias_copy(Tensor self) -> Tensor: result
 def alias_copy_default(self_t: Any) -> Any:
-    return ops.alias_copy.default(self_t)
+    return ops.alias_copy_default(self_t)
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor: result
 def as_strided_copy_default(size: Any, stride: Any, storage_offset: Any, self_t: Any) -> Any:
-    return ops.as_strided_copy.default(self_t, size, stride, storage_offset)
+    return ops.as_strided_copy_default(self_t, size, stride, storage_offset)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor: result
 def diagonal_copy_default(offset: Any, dim1: Any, dim2: Any, self_t: Any) -> Any:
-    return ops.diagonal_copy.default(self_t, offset, dim1, dim2)
+    return ops.diagonal_copy_default(self_t, offset, dim1, dim2)
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor: result
 def expand_copy_default(size: Any, implicit: Any, self_t: Any) -> Any:
-    return ops.expand_copy.default(self_t, size, implicit=implicit)
+    return ops.expand_copy_default(self_t, size, implicit=implicit)
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor: result
 def permute_copy_default(dims: Any, self_t: Any) -> Any:
-    return ops.permute_copy.default(self_t, dims)
+    return ops.permute_copy_default(self_t, dims)
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor: result
@@ -1604,62 +1586,62 @@ def _reshape_alias_copy_default(size: Any, self_t: Any) -> Any:
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor: result
 def select_copy_int(dim: Any, index: Any, self_t: Any) -> Any:
-    return ops.select_copy.int(self_t, dim, index)
+    return ops.select_copy_int(self_t, dim, index)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor: result
 def slice_copy_Tensor(dim: Any, start: Any, end: Any, step: Any, self_t: Any) -> Any:
-    return ops.slice_copy.Tensor(self_t, dim, start, end, step)
+    return ops.slice_copy_Tensor(self_t, dim, start, end, step)
 
 
 # squeeze_copy(Tensor self) -> Tensor: result
 def squeeze_copy_default(self_t: Any) -> Any:
-    return ops.squeeze_copy.default(self_t)
+    return ops.squeeze_copy_default(self_t)
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor: result
 def squeeze_copy_dim(dim: Any, self_t: Any) -> Any:
-    return ops.squeeze_copy.dim(self_t, dim)
+    return ops.squeeze_copy_dim(self_t, dim)
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor: result
 def squeeze_copy_dims(dim: Any, self_t: Any) -> Any:
-    return ops.squeeze_copy.dims(self_t, dim)
+    return ops.squeeze_copy_dims(self_t, dim)
 
 
 # t_copy(Tensor self) -> Tensor: result
 def t_copy_default(self_t: Any) -> Any:
-    return ops.t_copy.default(self_t)
+    return ops.t_copy_default(self_t)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor: result
 def transpose_copy_int(dim0: Any, dim1: Any, self_t: Any) -> Any:
-    return ops.transpose_copy.int(self_t, dim0, dim1)
+    return ops.transpose_copy_int(self_t, dim0, dim1)
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor: result
 def unfold_copy_default(dimension: Any, size: Any, step: Any, self_t: Any) -> Any:
-    return ops.unfold_copy.default(self_t, dimension, size, step)
+    return ops.unfold_copy_default(self_t, dimension, size, step)
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor: result
 def unsqueeze_copy_default(dim: Any, self_t: Any) -> Any:
-    return ops.unsqueeze_copy.default(self_t, dim)
+    return ops.unsqueeze_copy_default(self_t, dim)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor: result
 def view_copy_default(size: Any, self_t: Any) -> Any:
-    return ops.view_copy.default(self_t, size)
+    return ops.view_copy_default(self_t, size)
 
 
 # view_as_complex_copy(Tensor self) -> Tensor: result
 def view_as_complex_copy_default(self_t: Any) -> Any:
-    return ops.view_as_complex_copy.default(self_t)
+    return ops.view_as_complex_copy_default(self_t)
 
 
 # view_as_real_copy(Tensor self) -> Tensor: result
 def view_as_real_copy_default(self_t: Any) -> Any:
-    return ops.view_as_real_copy.default(self_t)
+    return ops.view_as_real_copy_default(self_t)
 
 
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor: result
@@ -1781,7 +1763,7 @@ def _to_copy_default(
 
 # _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor: result
 def _unsafe_index_Tensor(indices: Any, self_t: Any) -> Any:
-    return ops._unsafe_index.Tensor(self_t, indices)
+    return ops._unsafe_index_Tensor(self_t, indices)
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor: result
@@ -2132,7 +2114,9 @@ RULES: dict[str, ForwardRule] = {
     "roll": ForwardRule((0,), (TangentFormula(roll_default, (1, 2), (0,), (), (0,)),), ()),
     "rot90": ForwardRule((0,), (TangentFormula(rot90_default, (1, 2), (0,), (), (0,)),), ()),
     "select_scatter": ForwardRule(
-        (0, 1), (TangentFormula(select_scatter_default, (0, 1, 2, 3), (0, 1), (), (0,)),), ()
+        (0, 1),
+        (TangentFormula(select_scatter_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (),
     ),
     "slice_scatter": ForwardRule(
         (0, 1),
@@ -2165,11 +2149,15 @@ RULES: dict[str, ForwardRule] = {
     "masked_fill_.Scalar": ForwardRule((0,), (TangentFormula(masked_fill_Scalar, (1,), (0,), (), (0,)),), (1,)),
     "masked_fill.Tensor": ForwardRule((0, 2), (TangentFormula(masked_fill_Tensor, (0, 1, 2), (0, 2), (), (0,)),), (1,)),
     "masked_fill_.Tensor": ForwardRule(
-        (0, 2), (TangentFormula(masked_fill_Tensor, (0, 1, 2), (0, 2), (), (0,)),), (1,)
+        (0, 2),
+        (TangentFormula(masked_fill_Tensor, (0, 1, 2), (0, 2), (), (0,)),),
+        (1,),
     ),
     "masked_scatter": ForwardRule((0, 2), (TangentFormula(masked_scatter_default, (0, 1, 2), (0, 2), (), (0,)),), (1,)),
     "masked_scatter_": ForwardRule(
-        (0, 2), (TangentFormula(masked_scatter_default, (0, 1, 2), (0, 2), (), (0,)),), (1,)
+        (0, 2),
+        (TangentFormula(masked_scatter_default, (0, 1, 2), (0, 2), (), (0,)),),
+        (1,),
     ),
     "put": ForwardRule((0, 2), (TangentFormula(put_default, (0, 1, 2, 3), (0, 2), (), (0,)),), (1,)),
     "put_": ForwardRule((0, 2), (TangentFormula(put_default, (0, 1, 2, 3), (0, 2), (), (0,)),), (1,)),
@@ -2215,10 +2203,14 @@ RULES: dict[str, ForwardRule] = {
     "threshold_": ForwardRule((0,), (TangentFormula(threshold_default, (0, 1), (0,), (), (0,)),), ()),
     "embedding": ForwardRule((0,), (TangentFormula(embedding_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
     "_adaptive_avg_pool2d": ForwardRule(
-        (0,), (TangentFormula(_adaptive_avg_pool2d_default, (1,), (0,), (), (0,)),), ()
+        (0,),
+        (TangentFormula(_adaptive_avg_pool2d_default, (1,), (0,), (), (0,)),),
+        (),
     ),
     "_adaptive_avg_pool3d": ForwardRule(
-        (0,), (TangentFormula(_adaptive_avg_pool3d_default, (1,), (0,), (), (0,)),), ()
+        (0,),
+        (TangentFormula(_adaptive_avg_pool3d_default, (1,), (0,), (), (0,)),),
+        (),
     ),
     "adaptive_max_pool2d": ForwardRule((0,), (TangentFormula(adaptive_max_pool2d_default, (), (0,), (1,), (0,)),), ()),
     "adaptive_max_pool3d": ForwardRule((0,), (TangentFormula(adaptive_max_pool3d_default, (), (0,), (1,), (0,)),), ()),

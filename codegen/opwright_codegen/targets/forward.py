@@ -9,9 +9,16 @@ Products, quotients and functions that are linear are drawn into the sum for tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from opwright_codegen.derivative_model import DEFAULT_KEY, DerivativeSet, Differentiability, ForwardDerivative
+from opwright_codegen.derivative_model import (
+    DEFAULT_KEY,
+    DerivativeSet,
+    Differentiability,
+    ForwardDerivative,
+    ForwardKind,
+)
 from opwright_codegen.formula_ast import (
     Attribute,
     Binary,
@@ -31,7 +38,7 @@ from opwright_codegen.formula_ast import (
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.layout import fill_comment, formula_lines, quoted
+from opwright_codegen.layout import LINE, fill_comment, formula_lines, quoted
 from opwright_codegen.model import OperatorSet
 from opwright_codegen.names import Namer
 from opwright_codegen.schema import FunctionSchema
@@ -45,7 +52,7 @@ FILE = "forward.py"
 TEMPLATE = "forward.py.j2"
 _RESERVED = (
     "Any", "ForwardRule", "RULES", "TangentFormula", "annotations", "builtins", "dtypes", "math", "ops",
-    "or_zeros", "sum_terms",
+    "or_zeros", "sum_terms", "tangent",
 )  # fmt: skip
 
 
@@ -144,6 +151,8 @@ class _Builder:
         self.functions = functions
         assert forward.formula is not None  # formulas in our language alone are rendered
         self.formula = forward.formula
+        if forward.kind is ForwardKind.LINEAR and isinstance(self.formula, Call):
+            self.formula = replace(self.formula, function=Verbatim(f"ops.{view.stub}"))
         self.arguments, self.results = read_by(view.schema, forward)
         namer = Namer((*_RESERVED, *modules))
         self.own = {each: namer.claim(each) for each in self.arguments}
@@ -157,16 +166,17 @@ class _Builder:
         return _Function(comment, head, tuple(self._statements()))
 
     def _statements(self) -> Iterator[str]:
-        terms = [self.formula] if isinstance(self.formula, Tuple) else list(_terms(self.formula))
+        is_sum = len(self.tangents) > 1 and not isinstance(self.formula, Tuple)
+        terms = list(_terms(self.formula)) if is_sum else [self.formula]
         counts = [_tangents_in(term) for term in terms]
         for name, own in self.tangents.items():
             if len(self.tangents) > 1 and any(name in each and len(each) > 1 for each in counts):
                 yield f"{own} = or_zeros({own}, {self.own[name]})"
         if len(terms) > 1:
             choices = tuple(self._choice(*pair) for pair in zip(terms, counts, strict=True))
-            yield self._lines(Call(Verbatim("sum_terms"), choices))
+            yield from self._returned(Call(Verbatim("sum_terms"), choices))
         else:
-            yield self._lines(terms[0])
+            yield from self._returned(terms[0])
 
     def _choice(self, term: Formula, names: frozenset[str]) -> Formula:
         """The term; None where its only tangent is not given."""
@@ -175,7 +185,17 @@ class _Builder:
         (name,) = names
         return Conditional(Comparison(Verbatim(self.tangents[name]), (("is", Constant(None)),)), Constant(None), term)
 
-    def _lines(self, formula: Formula) -> str:
+    def _returned(self, formula: Formula) -> Iterator[str]:
+        """The statements that return a value; its conjugate in two, where that is too long for a line."""
+        text = self._lines(formula, "return ")
+        match formula:
+            case Call(Attribute(value, "conj"), (), ()) if len(text) + 4 > LINE:
+                yield self._lines(value, "tangent = ")
+                yield "return tangent.conj()"
+            case _:
+                yield text
+
+    def _lines(self, formula: Formula, before: str) -> str:
         spelling = Spelling(
             builtin="builtins.",
             arguments=self.own
@@ -183,15 +203,14 @@ class _Builder:
             | {f"{name}_t": own for name, own in self.tangents.items()}
             | self.own_results,
         )
+        return formula_lines(rewrite(spelled(formula, {}, self.operators), self._called), spelling, 4, before)
 
-        def change(part: Formula) -> Formula | None:
-            match part:
-                case Reference(Kind.FUNCTION, name):
-                    return Verbatim(self.functions[name])
-                case _:
-                    return None
+    def _called(self, part: Formula) -> Formula | None:
+        return Verbatim(self.functions[part.name]) if _is_function(part) else None
 
-        return formula_lines(rewrite(spelled(formula, {}, self.operators), change), spelling, 4, "return ")
+
+def _is_function(part: Formula) -> TypeGuard[Reference]:
+    return isinstance(part, Reference) and part.kind is Kind.FUNCTION
 
 
 def read_by(schema: FunctionSchema, forward: ForwardDerivative) -> tuple[list[str], list[str]]:
@@ -262,7 +281,7 @@ def _row(view: OperatorView, rule: Rule) -> str:
         ignored = tuple(argument.name for argument in schema.arguments if argument.type.is_tensor_like)
     call = Call(Verbatim("ForwardRule"), (_places(inputs, schema), Tuple(tuple(formulas)), _places(ignored, schema)))
     short = view.name.removeprefix(f"{view.schema.name.namespace}::")
-    return formula_lines(call, Spelling(), 4, f"{quoted(short)}: ")
+    return formula_lines(call, Spelling(), 4, f"{quoted(short)}: ", ",")
 
 
 def _places(names: Sequence[str], schema: FunctionSchema) -> Formula:

@@ -24,6 +24,12 @@ def real_part_for(dtype: Any, value: Tensor) -> Tensor:
     return aten.real(value) if is_real and as_dtype(value.dtype) in COMPLEX else value
 
 
+def entr_derivative(x: Tensor) -> Tensor:
+    """-log x - 1; NaN below 0."""
+    outside = aten.where(x == 0, aten.full_like(x, math.inf), aten.full_like(x, math.nan))
+    return aten.where(x > 0, -aten.log(x) - 1, outside)
+
+
 def acosh_derivative(x: Tensor) -> Tensor:
     """1 / sqrt(x² - 1), on the principal branch."""
     if as_dtype(x.dtype) in COMPLEX:
