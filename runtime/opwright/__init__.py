@@ -8,7 +8,7 @@ import warnings
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from opwright import autograd, dispatch, library
+from opwright import autograd, dispatch, library, plugins
 from opwright.autograd import (
     enable_grad,
     inference_mode,
@@ -171,6 +171,7 @@ __all__ = [
     "nn",
     "no_grad",
     "ops",
+    "plugins",
     "preserve_format",
     "promote_types",
     "register_backend",
