@@ -340,8 +340,9 @@ def backend_of(array: Array) -> Backend:
     """The backend an array belongs to. Raises TypeError for anything that is no array of a registered backend."""
     backend = find_backend(type(array))
     if backend is None:
+        known = ", ".join(_by_name)
         raise TypeError(
-            f"{type(array).__name__} is no array type of a backend; the backends are {', '.join(_by_name)}{plugins.failures()}"
+            f"{type(array).__name__} is no array type of a backend; the backends are {known}{plugins.failures()}"
         )
     return backend
 
