@@ -5674,8 +5674,6 @@ WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("aten::heaviside", "Autograd", AUTOGRAD, "heaviside_default"),
     ("aten::heaviside_", "Autograd", AUTOGRAD, "heaviside_"),
     ("aten::heaviside.out", "Autograd", AUTOGRAD, "heaviside_out"),
-    ("aten::histc", "Autograd", AUTOGRAD, "histc_default"),
-    ("aten::histc.out", "Autograd", AUTOGRAD, "histc_out"),
     ("aten::linalg_eig", "Autograd", AUTOGRAD, "linalg_eig_default"),
     ("aten::linalg_eig.out", "Autograd", AUTOGRAD, "linalg_eig_out"),
     ("aten::_linalg_eigvals", "Autograd", AUTOGRAD, "_linalg_eigvals"),
