@@ -14068,11 +14068,7 @@ class UniqueConsecutiveBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented(
-            "aten::unique_consecutive",
-            "self",
-            "which elements are equal decides which one stays",
-        )
+        raise not_implemented("aten::unique_consecutive", "self", "which elements are equal decides which one stays")
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
