@@ -765,10 +765,7 @@ def _linalg_eigh_default(A_t: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvectors
 def _linalg_eigh_default_eigenvectors(A_t: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
-    return (
-        eigenvectors @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).tril(-1)
-        + eigenvectors @ (eigenvectors.mH @ A_t @ eigenvectors / linear_algebra_gradients.gaps(eigenvalues)).triu(1)
-    )
+    return linear_algebra_gradients.eigenvectors_forward(A_t, eigenvalues, eigenvectors)
 
 
 # linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info): inverse
@@ -2435,6 +2432,7 @@ RULES: dict[str, ForwardRule] = {
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),
     "normal.float_Tensor": ForwardRule((1,), (TangentFormula(normal_float_Tensor, (), (1,), (), (0,)),), ()),
     "normal.Tensor_Tensor": ForwardRule((0, 1), (TangentFormula(normal_Tensor_Tensor, (), (), (0,), (0,)),), ()),
+    "histc": ForwardRule((), (), (0,)),
     "special_modified_bessel_i0": ForwardRule(
         (0,),
         (TangentFormula(special_modified_bessel_i0_default, (0,), (0,), (), (0,)),),
