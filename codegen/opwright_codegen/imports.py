@@ -26,7 +26,8 @@ _MODULES = {
         "record_several", "refuse_recording",
     ),
     "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_result", "unpack", "unpack_all", "unpack_optional",
+        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "unpack", "unpack_all",
+        "unpack_optional",
     ),
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),

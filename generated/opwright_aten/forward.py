@@ -1726,6 +1726,11 @@ def normal_Tensor_Tensor(result: Any) -> Any:
     return ops.zeros_like(result)
 
 
+# copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor: result
+def copy_default(src_t: Any, result: Any) -> Any:
+    return pointwise_gradients.real_part_for(result.dtype, src_t)
+
+
 # special_modified_bessel_i0(Tensor self) -> Tensor: result
 def special_modified_bessel_i0_default(self: Any, self_t: Any) -> Any:
     return (self_t.conj() * ops.special_modified_bessel_i1(self)).conj()
@@ -2432,6 +2437,8 @@ RULES: dict[str, ForwardRule] = {
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),
     "normal.float_Tensor": ForwardRule((1,), (TangentFormula(normal_float_Tensor, (), (1,), (), (0,)),), ()),
     "normal.Tensor_Tensor": ForwardRule((0, 1), (TangentFormula(normal_Tensor_Tensor, (), (), (0,), (0,)),), ()),
+    "copy": ForwardRule((0, 1), (TangentFormula(copy_default, (), (1,), (0,), (0,)),), ()),
+    "copy_": ForwardRule((0, 1), (TangentFormula(copy_default, (), (1,), (0,), (0,)),), ()),
     "histc": ForwardRule((), (), (0,)),
     "special_modified_bessel_i0": ForwardRule(
         (0,),

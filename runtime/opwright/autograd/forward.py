@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from opwright.autograd.gradients import aten
+from opwright.autograd.modes import is_grad_enabled
+from opwright.autograd.nodes import Node, node_of, number_of
 from opwright.autograd.saved import note_tangent
 from opwright.autograd.tangents import (
     Level,
@@ -20,6 +22,7 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
+from opwright.autograd.views import WriteToView
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.errors import AutogradError, DispatchError
 from opwright.forward_rules import ForwardRule, TangentFormula, find_rule
@@ -155,6 +158,8 @@ class _Layer:
         before = args
         if any(0 in formula.arguments for formula in rule.formulas):
             before = (aten("clone")(args[0]), *args[1:])
+        if 0 in tangents and is_grad_enabled():  # the formula may save it, and it will be written
+            tangents = {**tangents, 0: aten("clone")(tangents[0])}
         result = self.below(*args)
         if not _is_differentiable(args[0]):
             return result
@@ -164,7 +169,19 @@ class _Layer:
         taken = tuple(_tensors(list(tangents.values())))
         for output, value in self._computed(rule, before, tangents, result):
             write_tangent(output, value, level, taken)
+        if (node := _writer_of(args[0])) is not None:
+            note_tangent(args[0], node, 0)
         return result
+
+
+def _writer_of(tensor: Tensor) -> Node | None:
+    """The node of the call that last wrote to a tensor; of a view, its base has it."""
+    base = None if tensor.extra is None else tensor.extra.base
+    edge = tensor.edge if base is None else base.edge
+    if edge is None:
+        return None
+    node = node_of(edge)
+    return node.fn if isinstance(node, WriteToView) else node
 
 
 def _values(cells: Mapping[int, Any], args: Sequence[Any], inputs: Sequence[int]) -> tuple[dict[int, Any], Level]:
@@ -226,7 +243,8 @@ def _give(output: Any, value: Any, level: Level, taken: tuple[Tensor, ...]) -> N
     elif output is not None and value is not None and _is_differentiable(output):
         is_view = output._base is not None and value._base is not None and value.stride() == output.stride()
         set_tangent(output, value if is_view else new_tangent(value, output, taken), level)
-        note_tangent(output)
+        if output.edge is not None:
+            note_tangent(output, node_of(output.edge), number_of(output.edge))
 
 
 def _is_differentiable(value: Any) -> bool:

@@ -8,9 +8,10 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
 
+from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, Node, node_of, number_of
-from opwright.autograd.tangents import Tangent, cell_of, move_tangent
+from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
@@ -18,8 +19,8 @@ from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Saved", "note_tangent", "save", "save_all", "save_optional", "save_result", "saved_tensors_hooks", "unpack",
-    "unpack_all", "unpack_optional",
+    "Saved", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
+    "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -84,6 +85,15 @@ def save(tensor: Tensor) -> Saved:
     return tensor, 0 if extra is None or (storage := extra.storage) is None else storage.version
 
 
+def save_original(tensor: Tensor) -> Saved:
+    """A tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
+    copy: Tensor = aten("clone")(tensor)
+    cell = cell_of(tensor)
+    if cell is not None and cell.value is not None and cell_of(copy) is None:
+        set_tangent(copy, aten("clone")(cell.value), cell.level)
+    return save(copy)
+
+
 def save_result(result: Tensor, number: int = 0) -> Saved:
     """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
@@ -101,17 +111,13 @@ def save_all(tensors: Iterable[Tensor | None] | None) -> Saved:
     return _ABSENT if tensors is None else [save_optional(tensor) for tensor in tensors]
 
 
-def note_tangent(result: Tensor) -> None:
+def note_tangent(result: Tensor, node: Node, number: int) -> None:
     """Let the node that made a result, and saved it before it had its tangent, give it back with the tangent."""
-    edge = result.edge
-    if edge is None:
-        return
-    node = node_of(edge)
     for name in node.saved:
         value = getattr(node, name, None)
         for saved in value if type(value) is list else (value,):
-            if isinstance(saved, _SavedResult | _Packed) and saved.number == number_of(edge):
-                saved.tangent = result.extra.tangent  # type: ignore[union-attr]
+            if isinstance(saved, _SavedResult | _Packed) and saved.number == number:
+                saved.tangent = cell_of(result)
 
 
 def _save_uncommon(tensor: Tensor) -> Saved:
