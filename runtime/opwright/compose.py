@@ -40,6 +40,7 @@ from opwright.registrations import (
     Composite,
     Fallthrough,
     Lazy,
+    Registration,
     Shim,
     Unbound,
     UserKernel,
@@ -49,7 +50,7 @@ from opwright.registrations import (
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["compose", "compose_arrays", "find_unloaded"]
+__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "find_unloaded_below"]
 
 Function = Callable[..., Any]
 
@@ -71,6 +72,12 @@ def _chain(operator: Operator, keys: int) -> Function:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return _fake_kernel("writes_alone", operator)
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
+    return compose_registration(operator, key, registration, keys)
+
+
+def compose_registration(operator: Operator, key: DispatchKey, registration: Registration, keys: int) -> Function:
+    """One registration's kernel, which serves `key` in a call with these keys. The lock is held and what it needs is
+    loaded. Raises DispatchError."""
     kernel = registration.kernel
     if isinstance(kernel, Lazy):
         assert kernel.loaded is not None  # find_unloaded came first
@@ -98,7 +105,7 @@ def _chain(operator: Operator, keys: int) -> Function:
         case BackendSelect(position):
             return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
         case Unbound():
-            raise unbound(operator, key, entry)
+            raise unbound(operator, key, registration)
         case Fallthrough():
             raise missing(operator, key, keys)
         case _:
@@ -168,6 +175,14 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
         if not isinstance(kernel, Wrapper):
             return None
         keys = _below(operator, key, keys)
+
+
+def find_unloaded_below(operator: Operator, key: DispatchKey, registration: Registration, keys: int) -> Lazy | None:
+    """The same for one registration that serves `key`."""
+    kernel = registration.kernel
+    if isinstance(kernel, Wrapper):
+        return find_unloaded(operator, _below(operator, key, keys))
+    return kernel if isinstance(kernel, Lazy) and kernel.loaded is None else None
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:
