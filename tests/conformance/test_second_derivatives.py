@@ -31,9 +31,6 @@ from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
-if not (opwright.ones(1).requires_grad_() * 1).requires_grad:
-    pytest.skip("generated operators do not record yet", allow_module_level=True)
-
 # Samples whose second derivatives differ on purpose, and why.
 DIFFERENT_TWICE: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("embedding", lambda one: one.args[3:4] == (True,), "PyTorch's second does not divide by the frequency"),
