@@ -18,6 +18,7 @@ from opwright_codegen.model import OperatorSet
 from opwright_codegen.targets import (
     composites,
     fakes,
+    inplace_or_view,
     kernels_cpu,
     kernels_cuda,
     methods,
@@ -81,6 +82,7 @@ def _files(
         yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
     yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
+    yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
     yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims)
 
 

@@ -23,6 +23,7 @@ from opwright.keys import (
     GRAD,
     INFERENCE,
     META,
+    NO_GRAD,
     NO_KEYS,
     ODD,
     PRIVATE,
@@ -39,12 +40,15 @@ from opwright.registrations import (
     Boxed,
     Composite,
     Fallthrough,
+    Kernel,
     Lazy,
+    LazyWrapper,
     Shim,
     Unbound,
     UserKernel,
     Wrapper,
 )
+from opwright.state import below_adinplaceorview
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
@@ -64,15 +68,17 @@ def compose(operator: Operator, keys: int) -> Function:
     return kernel
 
 
-def _chain(operator: Operator, keys: int) -> Function:
+def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     key, entry = operator.first_entry(keys)
     registration = entry.registration
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
-            return _fake_kernel("writes_alone", operator)
+            return _writes_alone
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
-    if isinstance(kernel, Lazy):
+    if _is_generated(kernel) and _has_nothing_to_do(operator, key, keys):
+        return _chain(operator, _below(operator, key, keys), is_wrapped)
+    if isinstance(kernel, Lazy | LazyWrapper):
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
@@ -81,6 +87,8 @@ def _chain(operator: Operator, keys: int) -> Function:
         case Shim(general, dense):
             return general if dense is None or keys & ODD else dense
         case Composite(function):
+            if is_wrapped and key.bit & BACKENDS:
+                function = _below_wrappers(function)
             return _fake_kernel("in_mode", function) if keys & META else function
         case UserKernel(function, with_keyset):
             if with_keyset:
@@ -90,9 +98,13 @@ def _chain(operator: Operator, keys: int) -> Function:
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
         case Wrapper(make):
-            below = _below(operator, key, keys)
-            made = _record(operator, kernel, keys, below) if key.bit & AUTOGRAD else make(_chain(operator, below))
-            return _for_autograd("anomaly", "noting", made) if keys & ANOMALY and key.bit & AUTOGRAD else made
+            below = _chain(operator, _below(operator, key, keys), is_wrapped=True)
+            made = make(below)
+            if not key.bit & AUTOGRAD:
+                return made
+            if kernel.is_generated and keys & VIEW:
+                made = _for_autograd("recording", "refreshing", made, below, operator.signature)
+            return _for_autograd("anomaly", "noting", made) if keys & ANOMALY else made
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):
@@ -105,6 +117,10 @@ def _chain(operator: Operator, keys: int) -> Function:
             assert_never(kernel)
 
 
+def _writes_alone(*args: Any) -> None:
+    """The fake kernel of operators that write to their arguments and return nothing: there is no data to write."""
+
+
 def _fake_kernel(kind: str, *about: Any) -> Function:
     """What serves tensors without data: made by `opwright.fake.kernels`, which is loaded when there are any."""
     from opwright.fake import kernels
@@ -113,16 +129,30 @@ def _fake_kernel(kind: str, *about: Any) -> Function:
     return made
 
 
-def _record(operator: Operator, wrapper: Wrapper, keys: int, below: int) -> Function:
-    """The kernel of an Autograd key. A generated one is there only for tensors that require grad; whether views do is
-    known when they are looked at."""
-    rest = _chain(operator, below)
-    if not wrapper.is_generated:
-        return wrapper.make(rest)
-    if not keys & (GRAD | VIEW):
-        return rest
-    kernel = wrapper.make(rest)
-    return _for_autograd("recording", "refreshing", kernel, rest, operator.signature) if keys & VIEW else kernel
+def _is_generated(kernel: Kernel | None) -> bool:
+    return isinstance(kernel, LazyWrapper) or (isinstance(kernel, Wrapper) and kernel.is_generated)
+
+
+def _has_nothing_to_do(operator: Operator, key: DispatchKey, keys: int) -> bool:
+    """Whether a generated wrapper is left out of the chain for these keys. At an Autograd key: no tensor requires grad
+    (whether views do is known when they are looked at). At ADInplaceOrView: the result is one view, and no mode is on
+    that such a kernel would note."""
+    if key.bit & AUTOGRAD:
+        return not keys & (GRAD | VIEW)
+    signature = operator.signature
+    is_view = not signature.written and signature.returns == ("Tensor",)
+    return key is DispatchKey.ADInplaceOrView and is_view and not keys & (NO_GRAD | INFERENCE)
+
+
+def _below_wrappers(function: Function) -> Function:
+    """A kernel over other operators that wrappers treat as one operator: what it calls is neither recorded nor does it
+    count as writes of its own."""
+
+    def call(*args: Any) -> Any:
+        with below_adinplaceorview():
+            return function(*args)
+
+    return call
 
 
 def _for_autograd(module: str, kind: str, *about: Any) -> Function:
@@ -157,16 +187,17 @@ def compose_arrays(operator: Operator) -> Function:
             return lambda *args: call_with_arrays(operator, args)
 
 
-def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
+def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
     """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry = operator.first_entry(keys)
-        kernel = entry.registration and entry.registration.kernel
-        if isinstance(kernel, Lazy) and kernel.loaded is None:
-            return kernel
-        if not isinstance(kernel, Wrapper):
-            return None
+        kernel = None if entry.registration is None else entry.registration.kernel
+        if not (_is_generated(kernel) and _has_nothing_to_do(operator, key, keys)):
+            if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
+                return kernel
+            if not isinstance(kernel, Wrapper | LazyWrapper):
+                return None
         keys = _below(operator, key, keys)
 
 

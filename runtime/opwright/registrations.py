@@ -23,6 +23,7 @@ __all__ = [
     "Kernel",
     "Key",
     "Lazy",
+    "LazyWrapper",
     "Registration",
     "Shim",
     "Unbound",
@@ -78,7 +79,8 @@ class ArrayKernel:
 class Wrapper:
     """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
 
-    A generated one at an Autograd key is left out of calls that record nothing: no tensor has GRAD or VIEW.
+    A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
+    nothing, no tensor has GRAD or VIEW.
     """
 
     make: Callable[[Function], Function]
@@ -141,8 +143,27 @@ class Lazy:
         return f"{self.module}:{self.general}"
 
 
+class LazyWrapper:
+    """A generated Wrapper in a module that is imported when a call first needs it: `function` is its `make`."""
+
+    __slots__ = ("function", "loaded", "module")
+
+    def __init__(self, module: str, function: str) -> None:
+        self.module = module
+        self.function = function
+        self.loaded: Wrapper | None = None
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        self.loaded = Wrapper(getattr(importlib.import_module(self.module), self.function), is_generated=True)
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.function}"
+
+
 Kernel = (
     Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
+    | LazyWrapper
 )  # fmt: skip
 
 

@@ -21,9 +21,9 @@ from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "check_inplace", "check_out", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history",
-    "record", "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook",
-    "retain_grad", "retains_grad",
+    "check_inplace", "check_out", "check_writable", "edges_of", "increment_version", "mark_view", "mark_views",
+    "rebase_history", "record", "record_several", "refresh", "refreshing", "register_hook",
+    "register_post_accumulate_hook", "retain_grad", "retains_grad",
 ]  # fmt: skip
 
 
@@ -103,6 +103,13 @@ def mark_view(view: Tensor, creation: str = "") -> Tensor:
         view.extra.creation = creation
     _note_rewrites(view)
     return view
+
+
+def mark_views(views: list[Tensor]) -> list[Tensor]:
+    """Note of views that one recorded call returned together that none of them must be written to."""
+    for view in views:
+        mark_view(view, "several")
+    return views
 
 
 def check_writable(tensor: Tensor) -> None:
