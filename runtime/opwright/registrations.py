@@ -30,6 +30,7 @@ __all__ = [
     "UserKernel",
     "Wrapper",
     "as_key",
+    "counting",
     "fallbacks",
     "fallthrough_kernel",
     "kernels",
@@ -80,11 +81,14 @@ class Wrapper:
     """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
 
     A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
-    nothing, no tensor has GRAD or VIEW.
+    nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
+    leaves operators that the kernels below it call to be recorded, and their writes counted, for themselves.
     """
 
-    make: Callable[[Function], Function]
+    make: Callable[..., Function]
     is_generated: bool = False
+    is_for_any: bool = False
+    lets_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +211,30 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
 
 
 _DEFAULT: Final = "default"
-# PyTorch's own, and fallthroughs for the two backends it leaves without: our tensors always carry their Autograd key.
+
+
+def _by_default(kind: str) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks`, for all operators but generated ones (Note [Operators without
+    formulas] there)."""
+
+    def make(operator: Any, below: Function) -> Function:
+        if operator.stub is not None:
+            return below
+        made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
+        return made
+
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+# Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
     key: [Registration(key, Fallthrough(), _DEFAULT)]
     for key in DispatchKey
     if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-    or (key.name.startswith("Autograd") and not key.is_alias)
+} | {
+    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+    for key in DispatchKey
+    if key.name.startswith("Autograd") and not key.is_alias
 }
+# Of operators that write, in place of ADInplaceOrView's fallthrough.
+counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)
