@@ -14,6 +14,7 @@ from opwright_codegen.targets.shims import ShimNames
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
+_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...]"
 _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
@@ -51,7 +52,7 @@ def context(
         )
         if name in modules
     ]
-    return {"rows": rows, "wrappers": wrappers + marking, "modules": used}
+    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + marking), "modules": used}
 
 
 def _served(
@@ -67,6 +68,14 @@ def _served(
             return quoted(function.module), (function.name, "", "")
         case Inline() | VariantOf():
             return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
+
+
+def _tuple(before: str, rows: Sequence[str]) -> str:
+    """A tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
+    if len(rows) == 1 and len(text := f"{before}({rows[0]},)") <= LINE:
+        return text
+    lines = "\n".join(f"    {row}," for row in rows)
+    return f"{before}(\n{lines}\n)" if rows else ""
 
 
 def _row(values: Sequence[str]) -> str:
