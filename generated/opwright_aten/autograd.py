@@ -44,6 +44,7 @@ from opwright.kernels.gradients import linear_algebra as linear_algebra_gradient
 from opwright.kernels.gradients import nn as nn_gradients
 from opwright.kernels.gradients import pointwise as pointwise_gradients
 from opwright.kernels.gradients import reductions as reductions_gradients
+from opwright.kernels.gradients import scattering as scattering_gradients
 from opwright.kernels.gradients import shapes as shapes_gradients
 from opwright.kernels.gradients import windows as windows_gradients
 from opwright.keys import GRAD
@@ -4071,16 +4072,21 @@ mul_Scalar_out = refuse_recording("mul", 0, 2)
 
 # nextafter(Tensor self, Tensor other) -> Tensor
 class NextafterBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("other", "self")
+    self: Saved
+    other: Saved
+    saved = ("self", "other")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         self_edge, other_edge = edges or self.edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::nextafter", "self", "nextafter")
+            self_ = unpack(self.self, self)
+            other = unpack(self.other, self)
+            grad_self = ops.where(self_ != other, grad, 0)
         if other_edge is not None:
-            raise not_implemented("aten::nextafter", "other", "nextafter")
+            grad_other = ops.zeros_like(grad)
         return grad_self, grad_other
 
 
@@ -4090,6 +4096,8 @@ def nextafter_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, other)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
+        node.self = save(self) if self.edge is not None else None
+        node.other = save(other) if self.edge is not None else None
         array = result.array
         if type(array) is ndarray:
             node.sequence = next_sequence()
@@ -4111,6 +4119,8 @@ def nextafter_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
+        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.other = save(other) if self.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -5375,15 +5385,19 @@ linalg_cross_out = refuse_recording("linalg_cross", 0, 1, 3)
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
 class LinalgDetBackward0(Recorded):
-    __slots__ = ("A", "result")
+    __slots__ = ("A", "LU", "pivots", "result")
     A: Saved
     result: Saved
-    saved = ("A", "result")
+    LU: Saved
+    pivots: Saved
+    saved = ("A", "result", "LU", "pivots")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         A = unpack(self.A, self)
         result = unpack(self.result, self)
-        return (linear_algebra_gradients.det_backward(grad, A, result),)
+        LU = unpack(self.LU, self)
+        pivots = unpack(self.pivots, self)
+        return (linear_algebra_gradients.det_backward(grad, A, result, LU, pivots),)
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)
@@ -5395,6 +5409,8 @@ def _linalg_det_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> 
         node.A = save(A)
         record(result, node)
         node.result = save_result(result)
+        node.LU = save(LU)
+        node.pivots = save(pivots)
         return result, LU, pivots
 
     return kernel
@@ -11031,7 +11047,7 @@ native_dropout_out = refuse_recording("native_dropout", 0, 3, 4)
 
 # native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
 #     eps) -> (Tensor, Tensor, Tensor)
-class NativeGroupNormBackward0(Recorded):
+class NativeGroupNormBackward0(RecordedSeveral):
     __slots__ = ("C", "HxW", "N", "group", "input", "result1", "result2", "weight")
     input: Saved
     weight: Saved
@@ -11043,7 +11059,7 @@ class NativeGroupNormBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         input_edge, weight_edge, bias_edge = edges or self.edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
@@ -11051,7 +11067,7 @@ class NativeGroupNormBackward0(Recorded):
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
         return nn_gradients.group_norm_backward(
-            grad,
+            grads,
             input,
             weight,
             result1,
@@ -11086,9 +11102,9 @@ def native_group_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]
         node.C = C
         node.HxW = HxW
         node.group = group
-        record(result0, node)
-        node.result1 = save(result1)
-        node.result2 = save(result2)
+        record_several((result0, result1, result2), node)
+        node.result1 = save_result(result1, 1)
+        node.result2 = save_result(result2, 2)
         return result0, result1, result2
 
     return kernel
@@ -11102,10 +11118,11 @@ native_group_norm_out = refuse_recording("native_group_norm", 0, 1, 2, 8, 9, 10)
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
 #     Tensor, Tensor)
 class NativeLayerNormBackward0(Recorded):
-    __slots__ = ("input", "normalized_shape", "result1", "result2", "weight")
+    __slots__ = ("eps", "input", "normalized_shape", "result1", "result2", "weight")
     input: Saved
     normalized_shape: list[int]
     weight: Saved
+    eps: float
     result1: Saved
     result2: Saved
     saved = ("input", "weight", "result1", "result2")
@@ -11117,7 +11134,16 @@ class NativeLayerNormBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.layer_norm_backward(grad, input, self.normalized_shape, weight, result1, result2, mask)
+        return nn_gradients.layer_norm_backward(
+            grad,
+            input,
+            self.normalized_shape,
+            weight,
+            result1,
+            result2,
+            self.eps,
+            mask,
+        )
 
 
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
@@ -11136,6 +11162,7 @@ def native_layer_norm_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]
         node.input = save(input)
         node.normalized_shape = normalized_shape
         node.weight = save_optional(weight)
+        node.eps = eps
         record(result0, node)
         node.result1 = save(result1)
         node.result2 = save(result2)
@@ -13483,30 +13510,6 @@ def heaviside_(below: Callable[..., Tensor]) -> Kernel:
 heaviside_out = refuse_recording("heaviside", 0, 1, 2)
 
 
-# histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
-class HistcBackward0(Recorded):
-    __slots__ = ()
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::histc", "self", "histc")
-
-
-# histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
-def histc_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, bins: int, min: Any, max: Any) -> Tensor:
-        result = below(self, bins, min, max)
-        node = HistcBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
-histc_out = refuse_recording("histc", 0, 4)
-
-
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 class LinalgEigBackward0(RecordedSeveral):
     __slots__ = ("eigenvalues", "eigenvectors")
@@ -13914,7 +13917,7 @@ class ScatterReduceBackward0(Recorded):
         index = unpack(self.index, self)
         src = unpack(self.src, self)
         result = unpack(self.result, self)
-        return reductions_gradients.scatter_reduce_backward(
+        return scattering_gradients.scatter_reduce_backward(
             grad,
             self_,
             self.dim,
@@ -13975,11 +13978,11 @@ scatter_reduce_two_out = refuse_recording("scatter_reduce", 0, 3, 6)
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
-class UniqueBackward0(RecordedSeveral):
+class UniqueBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::_unique", "self", "_unique")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        raise not_implemented("aten::_unique", "self", "which elements are equal decides which one stays")
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
@@ -13988,7 +13991,7 @@ def _unique_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
         result0, result1 = below(self, sorted, return_inverse)
         node = UniqueBackward0()
         node.edges = (self.edge,)
-        record_several((result0, result1), node)
+        record(result0, node)
         return result0, result1
 
     return kernel
@@ -14001,11 +14004,11 @@ _unique_out = refuse_recording("_unique", 0, 3, 4)
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
-class Unique2Backward0(RecordedSeveral):
+class Unique2Backward0(Recorded):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::_unique2", "self", "_unique2")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        raise not_implemented("aten::_unique2", "self", "which elements are equal decides which one stays")
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
@@ -14015,7 +14018,7 @@ def _unique2_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Ker
         result0, result1, result2 = below(self, sorted, return_inverse, return_counts)
         node = Unique2Backward0()
         node.edges = (self.edge,)
-        record_several((result0, result1, result2), node)
+        record(result0, node)
         return result0, result1, result2
 
     return kernel
@@ -14028,11 +14031,11 @@ _unique2_out = refuse_recording("_unique2", 0, 4, 5, 6)
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
-class UniqueDimBackward0(RecordedSeveral):
+class UniqueDimBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::unique_dim", "self", "unique_dim")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        raise not_implemented("aten::unique_dim", "self", "which elements are equal decides which one stays")
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
@@ -14048,7 +14051,7 @@ def unique_dim_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> K
         result0, result1, result2 = below(self, dim, sorted, return_inverse, return_counts)
         node = UniqueDimBackward0()
         node.edges = (self.edge,)
-        record_several((result0, result1, result2), node)
+        record(result0, node)
         return result0, result1, result2
 
     return kernel
@@ -14061,11 +14064,11 @@ unique_dim_out = refuse_recording("unique_dim", 0, 5, 6, 7)
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
-class UniqueConsecutiveBackward0(RecordedSeveral):
+class UniqueConsecutiveBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::unique_consecutive", "self", "unique_consecutive")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        raise not_implemented("aten::unique_consecutive", "self", "which elements are equal decides which one stays")
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
@@ -14080,7 +14083,7 @@ def unique_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Tensor
         result0, result1, result2 = below(self, return_inverse, return_counts, dim)
         node = UniqueConsecutiveBackward0()
         node.edges = (self.edge,)
-        record_several((result0, result1, result2), node)
+        record(result0, node)
         return result0, result1, result2
 
     return kernel
@@ -14093,11 +14096,15 @@ unique_consecutive_out = refuse_recording("unique_consecutive", 0, 4, 5, 6)
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
-class UniqueDimConsecutiveBackward0(RecordedSeveral):
+class UniqueDimConsecutiveBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::unique_dim_consecutive", "self", "unique_dim_consecutive")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        raise not_implemented(
+            "aten::unique_dim_consecutive",
+            "self",
+            "which elements are equal decides which one stays",
+        )
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
@@ -14107,7 +14114,7 @@ def unique_dim_consecutive_default(below: Callable[..., tuple[Tensor, Tensor, Te
         result0, result1, result2 = below(self, dim, return_inverse, return_counts)
         node = UniqueDimConsecutiveBackward0()
         node.edges = (self.edge,)
-        record_several((result0, result1, result2), node)
+        record(result0, node)
         return result0, result1, result2
 
     return kernel
@@ -14198,17 +14205,30 @@ histogram_bin_ct_out = refuse_recording("histogram", 0, 3, 5, 6)
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
 #     (Tensor solution, Tensor cloned_coefficient)
 class TriangularSolveBackward0(RecordedSeveral):
-    __slots__ = ()
+    __slots__ = ("A", "solution", "transpose", "unitriangular", "upper")
+    A: Saved
+    upper: bool
+    transpose: bool
+    unitriangular: bool
+    solution: Saved
+    saved = ("A", "solution")
 
     def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        grad_solution_, grad_cloned_coefficient_ = grads
         self_edge, A_edge = edges or self.edges
-        grad_self: Any = None
-        grad_A: Any = None
-        if self_edge is not None:
-            raise not_implemented("aten::triangular_solve", "self", "triangular_solve")
-        if A_edge is not None:
-            raise not_implemented("aten::triangular_solve", "A", "triangular_solve")
-        return grad_self, grad_A
+        A = unpack(self.A, self)
+        solution = unpack(self.solution, self)
+        mask = [self_edge is not None, A_edge is not None]
+        return linear_algebra_gradients.older_triangular_solve_backward(
+            grad_solution_,
+            grad_cloned_coefficient_,
+            A,
+            solution,
+            self.upper,
+            self.transpose,
+            self.unitriangular,
+            mask,
+        )
 
 
 # triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
@@ -14218,7 +14238,12 @@ def triangular_solve_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Ker
         solution, cloned_coefficient = below(self, A, upper, transpose, unitriangular)
         node = TriangularSolveBackward0()
         node.edges = (self.edge, A.edge)
+        node.A = save(A)
+        node.upper = upper
+        node.transpose = transpose
+        node.unitriangular = unitriangular
         record_several((solution, cloned_coefficient), node)
+        node.solution = save_result(solution)
         return solution, cloned_coefficient
 
     return kernel
@@ -14231,16 +14256,27 @@ triangular_solve_X = refuse_recording("triangular_solve", 0, 1, 5, 6)
 
 # linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
 class LinalgLuSolveBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("LU", "adjoint", "left", "pivots", "result")
+    LU: Saved
+    pivots: Saved
+    left: bool
+    adjoint: bool
+    result: Saved
+    saved = ("LU", "pivots", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         LU_edge, B_edge = edges or self.edges
         grad_LU: Any = None
         grad_B: Any = None
         if LU_edge is not None:
-            raise not_implemented("aten::linalg_lu_solve", "LU", "linalg_lu_solve")
+            LU = unpack(self.LU, self)
+            pivots = unpack(self.pivots, self)
+            result = unpack(self.result, self)
+            grad_LU = decompositions_gradients.lu_solve_backward(grad, LU, pivots, result, self.left, self.adjoint)
         if B_edge is not None:
-            raise not_implemented("aten::linalg_lu_solve", "B", "linalg_lu_solve")
+            LU = unpack(self.LU, self)
+            pivots = unpack(self.pivots, self)
+            grad_B = ops.linalg_lu_solve(LU, pivots, grad, left=self.left, adjoint=not self.adjoint)
         return grad_LU, grad_B
 
 
@@ -14251,7 +14287,12 @@ def linalg_lu_solve_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(LU, pivots, B, left, adjoint)
         node = LinalgLuSolveBackward0()
         node.edges = (LU.edge, B.edge)
+        node.LU = save(LU)
+        node.pivots = save(pivots)
+        node.left = left
+        node.adjoint = adjoint
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14263,11 +14304,17 @@ linalg_lu_solve_out = refuse_recording("linalg_lu_solve", 0, 2, 5)
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
-class LinalgLuFactorExBackward0(RecordedSeveral):
-    __slots__ = ()
+class LinalgLuFactorExBackward0(Recorded):
+    __slots__ = ("LU", "pivot", "pivots")
+    pivot: bool
+    LU: Saved
+    pivots: Saved
+    saved = ("LU", "pivots")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linalg_lu_factor_ex", "A", "linalg_lu_factor_ex")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        LU = unpack(self.LU, self)
+        pivots = unpack(self.pivots, self)
+        return (decompositions_gradients.lu_factor_backward(grad, LU, pivots, self.pivot),)
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
@@ -14276,7 +14323,10 @@ def linalg_lu_factor_ex_default(below: Callable[..., tuple[Tensor, Tensor, Tenso
         LU, pivots, info = below(A, pivot, check_errors)
         node = LinalgLuFactorExBackward0()
         node.edges = (A.edge,)
-        record_several((LU, pivots, info), node)
+        node.pivot = pivot
+        record(LU, node)
+        node.LU = save_result(LU)
+        node.pivots = save(pivots)
         return LU, pivots, info
 
     return kernel
@@ -14289,10 +14339,19 @@ linalg_lu_factor_ex_out = refuse_recording("linalg_lu_factor_ex", 0, 3, 4, 5)
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
 class LinalgLuBackward0(RecordedSeveral):
-    __slots__ = ()
+    __slots__ = ("L", "P", "U", "pivot")
+    pivot: bool
+    P: Saved
+    L: Saved
+    U: Saved
+    saved = ("P", "L", "U")
 
     def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linalg_lu", "A", "linalg_lu")
+        grad_L_, grad_U_ = grads
+        P = unpack(self.P, self)
+        L = unpack(self.L, self)
+        U = unpack(self.U, self)
+        return (decompositions_gradients.lu_backward(grad_L_, grad_U_, P if self.pivot else None, L, U),)
 
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
@@ -14301,7 +14360,11 @@ def linalg_lu_default(below: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Ke
         P, L, U = below(A, pivot)
         node = LinalgLuBackward0()
         node.edges = (A.edge,)
-        record_several((P, L, U), node)
+        node.pivot = pivot
+        record_several((L, U), node)
+        node.P = save(P)
+        node.L = save_result(L)
+        node.U = save_result(U, 1)
         return P, L, U
 
     return kernel
@@ -14398,27 +14461,49 @@ scatter_value_reduce_out = refuse_recording("scatter", 0, 5)
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
 class IndexReduceBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("dim", "include_self", "index", "reduce", "result", "self", "source")
+    self: Saved
+    dim: int
+    index: Saved
+    source: Saved
+    reduce: str
+    include_self: bool
+    result: Saved
+    saved = ("self", "index", "source", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, source_edge = edges or self.edges
-        grad_self: Any = None
-        grad_source: Any = None
-        if self_edge is not None:
-            raise not_implemented("aten::index_reduce", "self", "index_reduce")
-        if source_edge is not None:
-            raise not_implemented("aten::index_reduce", "source", "index_reduce")
-        return grad_self, grad_source
+        self_ = unpack(self.self, self)
+        index = unpack(self.index, self)
+        source = unpack(self.source, self)
+        result = unpack(self.result, self)
+        return scattering_gradients.index_reduce_backward(
+            grad,
+            self_,
+            self.dim,
+            index,
+            source,
+            self.reduce,
+            self.include_self,
+            result,
+        )
 
 
 # index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor
 def index_reduce_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-        check_no_gradient("index_reduce", "index", index)
+        if self.edge is None and source.edge is None:
+            return below(self, dim, index, source, reduce, include_self)
         result = below(self, dim, index, source, reduce, include_self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
+        node.self = save(self)
+        node.dim = dim
+        node.index = save(index)
+        node.source = save(source)
+        node.reduce = reduce
+        node.include_self = include_self
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14429,10 +14514,18 @@ def index_reduce_default(below: Callable[..., Tensor]) -> Kernel:
 def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
         check_inplace(self)
-        check_no_gradient("index_reduce_", "index", index)
+        if self.edge is None and source.edge is None:
+            return below(self, dim, index, source, reduce, include_self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
+        node.self = save(ops.clone(self))
+        node.dim = dim
+        node.index = save(index)
+        node.source = save(source)
+        node.reduce = reduce
+        node.include_self = include_self
         rebase_history(below(self, dim, index, source, reduce, include_self), node)
+        node.result = save_result(self)
         return self
 
     return kernel
@@ -14484,27 +14577,40 @@ embedding_renorm_out = refuse_recording("embedding_renorm", 0, 4)
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
 class MultiMarginLossBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("margin", "p", "reduction", "self", "target", "weight")
+    self: Saved
+    target: Saved
+    p: Any
+    margin: Any
+    weight: Saved
+    reduction: int
+    saved = ("self", "target", "weight")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, weight_edge = edges or self.edges
-        grad_self: Any = None
-        grad_weight: Any = None
-        if self_edge is not None:
-            raise not_implemented("aten::multi_margin_loss", "self", "multi_margin_loss")
-        if weight_edge is not None:
-            raise not_implemented("aten::multi_margin_loss", "weight", "multi_margin_loss")
-        return grad_self, grad_weight
+        self_ = unpack(self.self, self)
+        target = unpack(self.target, self)
+        weight = unpack_optional(self.weight, self)
+        return (
+            nn_gradients.multi_margin_loss_backward(grad, self_, target, self.p, self.margin, weight, self.reduction),
+        )
 
 
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean) -> Tensor
 def multi_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, p: Any, margin: Any, weight: Tensor | None, reduction: int) -> Tensor:
-        check_no_gradient("multi_margin_loss", "target", target)
+        check_no_gradient("multi_margin_loss", "weight", weight)
+        if self.edge is None:
+            return below(self, target, p, margin, weight, reduction)
         result = below(self, target, p, margin, weight, reduction)
         node = MultiMarginLossBackward0()
-        node.edges = (self.edge, None if weight is None else weight.edge)
+        node.edges = (self.edge,)
+        node.self = save(self)
+        node.target = save(target)
+        node.p = p
+        node.margin = margin
+        node.weight = save_optional(weight)
+        node.reduction = reduction
         record(result, node)
         return result
 
@@ -14513,25 +14619,38 @@ def multi_margin_loss_default(below: Callable[..., Tensor]) -> Kernel:
 
 # multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
 #     reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
-multi_margin_loss_out = refuse_recording("multi_margin_loss", 0, 4, 6)
+multi_margin_loss_out = refuse_recording("multi_margin_loss", 0, 6)
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
-class MultilabelMarginLossBackward0(RecordedSeveral):
-    __slots__ = ()
+class MultilabelMarginLossBackward0(Recorded):
+    __slots__ = ("is_target", "reduction", "self", "target")
+    self: Saved
+    target: Saved
+    reduction: int
+    is_target: Saved
+    saved = ("self", "target", "is_target")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::multilabel_margin_loss_forward", "self", "multilabel_margin_loss_forward")
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        target = unpack(self.target, self)
+        is_target = unpack(self.is_target, self)
+        return (nn_gradients.multilabel_margin_loss_backward(grad, self_, target, self.reduction, is_target),)
 
 
 # multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)
 def multilabel_margin_loss_forward_default(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-        check_no_gradient("multilabel_margin_loss_forward", "target", target)
+        if self.edge is None:
+            return below(self, target, reduction)
         output, is_target = below(self, target, reduction)
         node = MultilabelMarginLossBackward0()
         node.edges = (self.edge,)
-        record_several((output, is_target), node)
+        node.self = save(self)
+        node.target = save(target)
+        node.reduction = reduction
+        record(output, node)
+        node.is_target = save(is_target)
         return output, is_target
 
     return kernel

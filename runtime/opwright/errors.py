@@ -9,14 +9,20 @@ __all__ = [
     "DispatchError",
     "DynamicOutputShapeError",
     "FakeKernelError",
+    "GradcheckError",
     "GuardOnDataDependentError",
     "LinAlgError",
     "RegistrationError",
+    "SchemaInferenceError",
 ]
 
 
 class RegistrationError(RuntimeError):
     """A definition or a kernel that cannot be registered; the registry is left as it was."""
+
+
+class SchemaInferenceError(ValueError):
+    """A function whose annotations say no schema. The message shows the parameter, and what would be right."""
 
 
 class DispatchError(NotImplementedError):
@@ -29,6 +35,10 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class GradcheckError(RuntimeError):
+    """`gradcheck` found a gradient that is wrong: of which output and input, where, and what the cause may be."""
 
 
 class FakeKernelError(RuntimeError):
