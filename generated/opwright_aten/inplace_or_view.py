@@ -1140,25 +1140,6 @@ def _native_batch_norm_legit_default(below: Kernel) -> Kernel:
     return kernel
 
 
-# rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
-#     training=False, Generator? generator=None) -> Tensor
-def rrelu_with_noise_default(below: Kernel) -> Kernel:
-    def kernel(
-        self: Tensor,
-        noise: Tensor,
-        lower: Any,
-        upper: Any,
-        training: bool,
-        generator: Generator | None,
-    ) -> Tensor:
-        check_writable(noise)
-        result: Tensor = below(self, noise, lower, upper, training, generator)
-        increment_version(noise)
-        return result
-
-    return kernel
-
-
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
 def log_sigmoid_forward_output(below: Kernel) -> Kernel:
     def kernel(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
@@ -5910,39 +5891,6 @@ def linalg_det_out(below: Kernel) -> Kernel:
     def kernel(A: Tensor, out: Tensor) -> Tensor:
         check_writable(out)
         below(A, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvalsh_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, UPLO, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvals_out(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_svdvals_out(below: Kernel) -> Kernel:
-    def kernel(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(A, driver, out)
         increment_version(out)
         return out
 
