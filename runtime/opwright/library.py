@@ -13,7 +13,7 @@ from opwright.dispatcher import Operator
 from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
-from opwright.libraries import Library, caller, lasting_library
+from opwright.libraries import Library, caller, lasting_library, scoped_library
 from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
@@ -28,6 +28,7 @@ __all__ = [
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
 _Function = Callable[..., Any]
+_scoped_library = scoped_library  # PyTorch's name
 
 
 @overload

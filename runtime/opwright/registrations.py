@@ -23,12 +23,14 @@ __all__ = [
     "Kernel",
     "Key",
     "Lazy",
+    "LazyWrapper",
     "Registration",
     "Shim",
     "Unbound",
     "UserKernel",
     "Wrapper",
     "as_key",
+    "counting",
     "fallbacks",
     "fallthrough_kernel",
     "kernels",
@@ -78,11 +80,15 @@ class ArrayKernel:
 class Wrapper:
     """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
 
-    A generated one at an Autograd key is left out of calls that record nothing: no tensor has GRAD or VIEW.
+    A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
+    nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
+    leaves operators that the kernels below it call to be recorded, and their writes counted, for themselves.
     """
 
-    make: Callable[[Function], Function]
+    make: Callable[..., Function]
     is_generated: bool = False
+    is_for_any: bool = False
+    lets_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +147,27 @@ class Lazy:
         return f"{self.module}:{self.general}"
 
 
+class LazyWrapper:
+    """A generated Wrapper in a module that is imported when a call first needs it: `function` is its `make`."""
+
+    __slots__ = ("function", "loaded", "module")
+
+    def __init__(self, module: str, function: str) -> None:
+        self.module = module
+        self.function = function
+        self.loaded: Wrapper | None = None
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        self.loaded = Wrapper(getattr(importlib.import_module(self.module), self.function), is_generated=True)
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.function}"
+
+
 Kernel = (
     Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
+    | LazyWrapper
 )  # fmt: skip
 
 
@@ -186,10 +211,30 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
 
 
 _DEFAULT: Final = "default"
-# PyTorch's own, and fallthroughs for the two backends it leaves without: our tensors always carry their Autograd key.
+
+
+def _by_default(kind: str) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks`, for all operators but generated ones (Note [Operators without
+    formulas] there)."""
+
+    def make(operator: Any, below: Function) -> Function:
+        if operator.stub is not None:
+            return below
+        made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
+        return made
+
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+# Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
     key: [Registration(key, Fallthrough(), _DEFAULT)]
     for key in DispatchKey
     if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-    or (key.name.startswith("Autograd") and not key.is_alias)
+} | {
+    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+    for key in DispatchKey
+    if key.name.startswith("Autograd") and not key.is_alias
 }
+# Of operators that write, in place of ADInplaceOrView's fallthrough.
+counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)

@@ -20,6 +20,7 @@ from opwright.registrations import (
     Kernel,
     Key,
     Lazy,
+    LazyWrapper,
     Registration,
     Shim,
     Unbound,
@@ -35,9 +36,11 @@ from opwright.registrations import (
 __all__ = ["Handle", "as_key", "generated_namespaces", "install", "key_of_device", "register", "register_fallback"]
 
 Row = tuple[str, str, str, str, str, str]
+WrapperRow = tuple[str, str, str, str]
 generated_namespaces: Final[dict[str, str]] = {}  # and where the first operator of each is declared
-_FORMS = (ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, Shim, Unbound, UserKernel, Wrapper)
-
+_FORMS = (
+    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Unbound, UserKernel, Wrapper,
+)  # fmt: skip
 
 _DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
 
@@ -166,8 +169,9 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row[2] or row[0] not in bound]
 
 
-def install(namespace: str, rows: Iterable[Row]) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays).
+def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
+    the wrappers: (operator, key, module, function).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
@@ -186,4 +190,10 @@ def install(namespace: str, rows: Iterable[Row]) -> None:
             operator.forget_table()
             if module and not is_composite:  # a composite may be a function of the user's
                 generated.add(module)
+        for name, key_name, module, function in wrappers:
+            operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+            key = as_key(key_name)
+            registration = Registration(key, LazyWrapper(module, function), operator.where)
+            operator.registrations.setdefault(key, []).append(registration)
+            operator.forget_table()
     _silence(generated)

@@ -6,17 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, VariantOf, composite_bindings
 from opwright_codegen.layout import LINE, bracketed, quoted
+from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.composites import composite_names
+from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.shims import ShimNames
 
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
+_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...]"
 _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
-def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]) -> dict[str, object]:
-    """What the template shows: a row for each kernel, and the modules that the rows speak of."""
+def context(
+    bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]], recordings: Sequence[Recording]
+) -> dict[str, object]:
+    """What the template shows: a row for each kernel and each wrapper, and the modules that the rows speak of."""
     composites = composite_names(composite_bindings(bindings))
     rows = []
     modules = set()
@@ -24,6 +29,17 @@ def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNa
         module, functions = _served(binding, shims, composites)
         modules.add(module)
         rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
+    wrappers = [
+        _row((quoted(found.view.name), quoted(found.key), "AUTOGRAD", quoted(found.function))) for found in recordings
+    ]
+    if wrappers:
+        modules.add("AUTOGRAD")
+    marking = [
+        _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))
+        for name, function in wrapper_names(bindings).items()
+    ]
+    if marking:
+        modules.add("INPLACE_OR_VIEW")
     used = [
         (name, file)
         for name, file in (
@@ -31,10 +47,12 @@ def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNa
             ("KERNELS_CUDA", "kernels_cuda"),
             ("FAKES", "fakes"),
             ("COMPOSITES", "composites"),
+            ("AUTOGRAD", "autograd"),
+            ("INPLACE_OR_VIEW", "inplace_or_view"),
         )
         if name in modules
     ]
-    return {"rows": rows, "modules": used}
+    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + marking), "modules": used}
 
 
 def _served(
@@ -50,6 +68,14 @@ def _served(
             return quoted(function.module), (function.name, "", "")
         case Inline() | VariantOf():
             return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
+
+
+def _tuple(before: str, rows: Sequence[str]) -> str:
+    """A tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
+    if len(rows) == 1 and len(text := f"{before}({rows[0]},)") <= LINE:
+        return text
+    lines = "\n".join(f"    {row}," for row in rows)
+    return f"{before}(\n{lines}\n)" if rows else ""
 
 
 def _row(values: Sequence[str]) -> str:
