@@ -104,6 +104,8 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
             lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
         case Binary() | Boolean() | Comparison() | Conditional():
             lines = [operation(text, operators_of(formula), indent, before, after)]
+            if isinstance(formula, Binary) and any(len(line) > LINE - indent for line in lines[0].splitlines()):
+                lines = _long_operation(formula, spelling, indent, before, after)
         case _:
             lines = [f"{before}{text}{after}"]
     return "\n".join(lines)
@@ -120,6 +122,23 @@ def operation(text: str, operators: Sequence[str], indent: int, before: str = ""
     parts = [text] if indent + 4 + len(text) <= LINE else _at_operators(text, operators)
     inner = f"\n{pad}    ".join(parts)
     return f"{before}(\n{pad}    {inner}\n{pad}){after}"
+
+
+def _long_operation(formula: Binary, spelling: Spelling, indent: int, before: str, after: str) -> list[str]:
+    """An operation of which an operand is too long for a line: each operand as it would be by itself."""
+    level = operators_of(formula)
+    rest: list[tuple[str, Formula]] = []
+    first: Formula = formula
+    while isinstance(first, Binary) and first.operator in level:
+        rest.append((first.operator, first.right))
+        first = first.left
+    pad = " " * indent
+    if before:
+        inner = _long_operation(formula, spelling, indent + 4, "", "")
+        return [f"{before}(", *(f"{pad}    {line}" for line in inner[:1]), *inner[1:], f"{pad}){after}"]
+    lines = [formula_lines(first, spelling, indent)]
+    lines += [pad + formula_lines(right, spelling, indent, f"{operator} ") for operator, right in reversed(rest)]
+    return [*lines[:-1], lines[-1] + after]
 
 
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))
