@@ -14,6 +14,7 @@ from opwright_codegen.formula_ast import (
     List,
     Subscript,
     Tuple,
+    Verbatim,
 )
 from opwright_codegen.formula_emit import Spelling, emit, string_text
 
@@ -125,20 +126,22 @@ def operation(text: str, operators: Sequence[str], indent: int, before: str = ""
 
 
 def _long_operation(formula: Binary, spelling: Spelling, indent: int, before: str, after: str) -> list[str]:
-    """An operation of which an operand is too long for a line: each operand as it would be by itself."""
-    level = operators_of(formula)
-    rest: list[tuple[str, Formula]] = []
-    first: Formula = formula
-    while isinstance(first, Binary) and first.operator in level:
-        rest.append((first.operator, first.right))
-        first = first.left
+    """An operation of which an operand is too long for a line: each operand laid out by itself."""
     pad = " " * indent
     if before:
         inner = _long_operation(formula, spelling, indent + 4, "", "")
-        return [f"{before}(", *(f"{pad}    {line}" for line in inner[:1]), *inner[1:], f"{pad}){after}"]
-    lines = [formula_lines(first, spelling, indent)]
-    lines += [pad + formula_lines(right, spelling, indent, f"{operator} ") for operator, right in reversed(rest)]
-    return [*lines[:-1], lines[-1] + after]
+        return [f"{before}(", f"{pad}    {inner[0]}", *inner[1:], f"{pad}){after}"]
+    lines = []
+    operand: Formula = formula
+    while isinstance(operand, Binary) and operand.operator in operators_of(formula):
+        right = operand.right
+        inner_text = emit(right, spelling)
+        if not emit(operand, spelling).endswith(f" {operand.operator} {inner_text}"):  # it needs parentheses
+            right = Verbatim(f"({inner_text})")
+        lines.append(pad + formula_lines(right, spelling, indent, f"{operand.operator} "))
+        operand = operand.left
+    lines.append(formula_lines(operand, spelling, indent))
+    return [*reversed(lines[1:]), lines[0] + after]
 
 
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))

@@ -14068,11 +14068,7 @@ class UniqueConsecutiveBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented(
-                "aten::unique_consecutive",
-                "self",
-                "which elements are equal decides which one stays",
-            )
+        raise not_implemented("aten::unique_consecutive", "self", "which elements are equal decides which one stays")
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
@@ -14105,10 +14101,10 @@ class UniqueDimConsecutiveBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         raise not_implemented(
-                "aten::unique_dim_consecutive",
-                "self",
-                "which elements are equal decides which one stays",
-            )
+            "aten::unique_dim_consecutive",
+            "self",
+            "which elements are equal decides which one stays",
+        )
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,

@@ -30,8 +30,8 @@ _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
     "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
     "dtypes", "edges_of", "list", "math", "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history",
-    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_result", "type", "unpack",
-    "unpack_all", "unpack_optional",
+    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_result", "type",
+    "unpack", "unpack_all", "unpack_optional",
 )  # fmt: skip
 
 

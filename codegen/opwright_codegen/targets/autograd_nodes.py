@@ -217,7 +217,7 @@ class NodeBuilder:
     def _returned(self, derivative: Derivative) -> str:
         """The return statement where there is one formula."""
         if derivative.reason is not None:
-            return self._refused(derivative)
+            return self._refused(derivative, 8)
         formula = self._formula(derivative)
         if len(self.inputs) == 1 and not self._is_list(self.inputs[0]):
             formula = Tuple((formula,))
@@ -225,14 +225,14 @@ class NodeBuilder:
 
     def _assigned(self, derivative: Derivative) -> str:
         if derivative.reason is not None:
-            return self._refused(derivative)
+            return self._refused(derivative, 12)
         targets = ", ".join(self._grads[name] for name in derivative.inputs)
         return formula_lines(self._formula(derivative), self._spelling(), 12, f"{targets} = ")
 
-    def _refused(self, derivative: Derivative) -> str:
+    def _refused(self, derivative: Derivative, indent: int) -> str:
         name = self.schema.name
         texts = [quoted(text) for text in (str(name), ", ".join(derivative.inputs), derivative.reason or "")]
-        return bracketed("raise not_implemented(", texts, ")", 12)
+        return bracketed("raise not_implemented(", texts, ")", indent)
 
     def _formula(self, derivative: Derivative) -> Formula:
         assert derivative.formula is not None  # formulas of derivatives that are generated are in our language
