@@ -93,7 +93,7 @@ def train(p: Parameters, steps: int, report: bool = True) -> list[float]:
 def main() -> None:
     """Train until it reverses what it never saw."""
     p = initial(ow.float32)
-    train(p, steps=300)
+    train(p, steps=120)
     tokens = ow.tensor([[3, 1, 4, 1, 5, 9, 2, 6]])
     print(tokens.tolist()[0], "reversed is", logits(p, tokens).argmax(-1).tolist()[0])
 
