@@ -22,6 +22,7 @@ from opwright_codegen.targets import (
     composites,
     fakes,
     forward,
+    inplace_or_view,
     kernels_cpu,
     kernels_cuda,
     methods,
@@ -96,11 +97,8 @@ def _files(
     recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
-    yield (
-        "__init__.py",
-        package.TEMPLATE,
-        lambda: package.context(view, bool(recorded.recordings), bool(recorded.rules)),
-    )
+    has_wrappers = bool(recorded.recordings or inplace_or_view.wrapped(bindings))
+    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
@@ -111,6 +109,7 @@ def _files(
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
     yield autograd.FILE, autograd.TEMPLATE, partial(_autograd, view, recorded, shims["CPU"])
     yield forward.FILE, forward.TEMPLATE, lambda: forward.context(view, recorded.rules, recorded.gradients)
+    yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
     yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
 
 

@@ -1987,7 +1987,7 @@ class SpecialEntrBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * pointwise_gradients.entr_derivative(self_),)
+        return (grad * (-self_.log() - 1),)
 
 
 # special_entr(Tensor self) -> Tensor

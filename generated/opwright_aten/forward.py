@@ -247,7 +247,7 @@ def sinh_default(self: Any, self_t: Any) -> Any:
 
 # special_entr(Tensor self) -> Tensor: result
 def special_entr_default(self: Any, self_t: Any) -> Any:
-    return (self_t.conj() * pointwise_gradients.entr_derivative(self)).conj()
+    return (self_t.conj() * (-self.log() - 1)).conj()
 
 
 # special_erfcx(Tensor self) -> Tensor: result

@@ -29,12 +29,6 @@ def real_part_for(dtype: Any, value: Tensor) -> Tensor:
     return aten.real(value) if is_real and as_dtype(value.dtype) in COMPLEX else value
 
 
-def entr_derivative(x: Tensor) -> Tensor:
-    """-log x - 1; NaN below 0."""
-    outside = aten.where(x == 0, aten.full_like(x, math.inf), aten.full_like(x, math.nan))
-    return aten.where(x > 0, -aten.log(x) - 1, outside)
-
-
 def acosh_derivative(x: Tensor) -> Tensor:
     """1 / sqrt(x² - 1), on the principal branch."""
     if as_dtype(x.dtype) in COMPLEX:
@@ -69,10 +63,11 @@ def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 
 def sinc_derivative(x: Tensor) -> Tensor:
-    """(cos(πx) πx - sin(πx)) / (πx²), and 0 at 0."""
-    angle = x * math.pi
-    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * x)
-    return aten.where(x == 0, 0.0, slope)
+    """(cos(πx) πx - sin(πx)) / (πx²), and -π²x/3 at 0."""
+    away = aten.where(x == 0, 1, x)
+    angle = away * math.pi
+    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * away)
+    return aten.where(x == 0, x * (-math.pi * math.pi / 3), slope)
 
 
 def i1_derivative(x: Tensor, result: Tensor) -> Tensor:
