@@ -5837,7 +5837,6 @@ WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
         INPLACE_OR_VIEW,
         "_native_batch_norm_legit_no_stats_out",
     ),
-    ("aten::_native_batch_norm_legit", "ADInplaceOrView", INPLACE_OR_VIEW, "_native_batch_norm_legit_default"),
     ("aten::log_sigmoid_forward.output", "ADInplaceOrView", INPLACE_OR_VIEW, "log_sigmoid_forward_output"),
     ("aten::nll_loss_forward.output", "ADInplaceOrView", INPLACE_OR_VIEW, "nll_loss_forward_output"),
     ("aten::nll_loss2d_forward.output", "ADInplaceOrView", INPLACE_OR_VIEW, "nll_loss2d_forward_output"),

@@ -74,7 +74,13 @@ def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     new = infer_size(shape, prod(self.shape))
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
         return aten.view(self, new)
-    return aten.view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+    return aten._unsafe_view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+
+
+def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
+    """What `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
+    viewed = opwright.ops.aten.view(self, size)
+    return without_base(viewed) if isinstance(viewed, Tensor) else viewed
 
 
 def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
