@@ -7870,6 +7870,28 @@ def view_default(below: Callable[..., Tensor]) -> Kernel:
     return kernel
 
 
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+class UnsafeViewBackward0(Recorded):
+    __slots__ = ("self_shape",)
+    self_shape: Any
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.reshape(self.self_shape),)
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, size: list[int]) -> Tensor:
+        result = below(self, size)
+        node = UnsafeViewBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result, node)
+        return result
+
+    return kernel
+
+
 # view_as_complex(Tensor(a) self) -> Tensor(a)
 class ViewAsComplexBackward0(Recorded):
     __slots__ = ()

@@ -1108,6 +1108,36 @@ def _native_batch_norm_legit_no_stats_out(below: Kernel) -> Kernel:
     return kernel
 
 
+# _native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
+#     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+def _native_batch_norm_legit_default(below: Kernel) -> Kernel:
+    def kernel(
+        input: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        running_mean: Tensor,
+        running_var: Tensor,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        check_writable(running_mean)
+        check_writable(running_var)
+        result: tuple[Tensor, Tensor, Tensor] = below(
+            input,
+            weight,
+            bias,
+            running_mean,
+            running_var,
+            training,
+            momentum,
+            eps,
+        )
+        return result
+
+    return kernel
+
+
 # log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))
 def log_sigmoid_forward_output(below: Kernel) -> Kernel:
     def kernel(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:

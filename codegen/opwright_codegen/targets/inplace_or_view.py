@@ -4,9 +4,9 @@ Note [ADInplaceOrView kernels]
 What is written is asked for beforehand (`check_writable`), and its version counts afterwards; of in-place operators,
 which may be small calls, without a function call: the keys of a plain tensor on the CPU, or two of their bits, say that
 there is nothing to ask. What an operator writes beside its results, as running statistics are, does not count, as in
-PyTorch: a network may run twice before a backward pass. A view notes in what mode it was made: where no mode is on there is
-nothing to note, and the runtime leaves the kernel out of the chain. One of several views says so. Composites have no
-such kernel: what they call does.
+PyTorch: a network may run twice before a backward pass. A view notes in what mode it was made: where no mode is on
+there is nothing to note, and the runtime leaves the kernel out of the chain. One of several views says so. Composites
+have no such kernel: what they call does.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
 from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
-from opwright.storage import resize, storage_of
+from opwright.storage import resize, storage_of, without_base
 from opwright.tensor import Tensor, wrap, wrap_view
 from opwright.view_layouts import infer_size, view_strides
 
