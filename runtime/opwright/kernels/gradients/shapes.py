@@ -207,6 +207,7 @@ def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> 
     count = 1
     for size in shape:
         count = count * size
-    chosen = aten.masked_select(grad, mask)
-    chosen = aten.cat([chosen, aten.new_zeros(grad, [count - chosen.shape[0]])])
-    return aten.reshape(chosen, shape)
+    chosen = aten.reshape(mask.expand(grad.shape), [-1])
+    places = aten.where(chosen, aten.cumsum(chosen, 0) - 1, count)
+    found = aten.scatter(aten.new_zeros(grad, [count + 1]), 0, places, aten.reshape(grad, [-1]))
+    return aten.reshape(aten.narrow(found, 0, 0, count), shape)
