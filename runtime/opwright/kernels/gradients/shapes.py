@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -174,6 +175,20 @@ def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mod
         target = [*grad.shape[:dim], size, *grad.shape[dim + 1 :]]
         grad = aten.index_add(aten.new_zeros(grad, target), dim, places, grad)
     return grad
+
+
+def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of both ends: each number is a mean of them, with weights that go from the one to the other."""
+    weights = aten.arange(steps, dtype=grad.dtype, device=grad.device) / max(steps - 1, 1)
+    of_start = aten.sum(grad * (1 - weights)) if mask[0] else None
+    return of_start, aten.sum(grad * weights) if mask[1] else None
+
+
+def logspace_backward(
+    grad: Tensor, result: Tensor, steps: int, base: float, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The same, of powers of `base`."""
+    return linspace_backward(grad * aten.conj(result) * math.log(base), steps, mask)
 
 
 # Indexing
