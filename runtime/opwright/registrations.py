@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.keys import DispatchKey, parse_key
+from opwright.keys import DispatchKey, KeySet, parse_key
 
 __all__ = [
     "ArrayKernel",
@@ -185,6 +185,13 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
 
 
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
+    from opwright.python_dispatch.handlers import call_handlers
+
+    return call_handlers(operator, keyset, args, kwargs)
+
+
 _DEFAULT: Final = "default"
 # PyTorch's own, and fallthroughs for the two backends it leaves without: our tensors always carry their Autograd key.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
@@ -192,4 +199,4 @@ fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
     for key in DispatchKey
     if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
     or (key.name.startswith("Autograd") and not key.is_alias)
-}
+} | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
