@@ -6,7 +6,7 @@ import copy
 import pickle
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -48,7 +48,7 @@ class Wrapper(Tensor):
 
     __slots__ = ("elem",)
     elem: Tensor
-    calls: list[str] = []
+    calls: ClassVar[list[str]] = []
 
     @staticmethod
     def __new__(cls: Any, elem: Tensor) -> Any:
@@ -67,7 +67,7 @@ class Derived(Wrapper):
     """Asked before its base."""
 
     __slots__ = ()
-    calls: list[str] = []
+    calls: ClassVar[list[str]] = []
 
 
 def unwrapped(value: Any) -> Any:
@@ -186,9 +186,9 @@ def test_nobody_handles_it(double: Operator) -> None:
 
 
 def test_a_mode_without_a_handler(double: Operator) -> None:
-    with pytest.raises(NotImplementedError, match="TorchDispatchMode must define __torch_dispatch__"):
-        with TorchDispatchMode():
-            double(opwright.tensor([1.0]))
+    message = "TorchDispatchMode must define __torch_dispatch__"
+    with pytest.raises(NotImplementedError, match=message), TorchDispatchMode():
+        double(opwright.tensor([1.0]))
 
 
 def test_what_a_handler_returns_is_checked(double: Operator) -> None:
@@ -281,7 +281,7 @@ def test_below_autograd_and_the_default_handler() -> None:
     class Own(Tensor):
         """Has data; looks at calls and leaves them to the class it derives from."""
 
-        seen: list[str] = []
+        seen: ClassVar[list[str]] = []
 
         @classmethod
         def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

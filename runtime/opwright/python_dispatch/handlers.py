@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.keys import PYTHON, RUNTIME, KeySet
+from opwright.python_dispatch.aliasing import link_views, written_arguments
 from opwright.python_dispatch.modes import entered, without
 from opwright.python_dispatch.rules import find_rule
 from opwright.state import Modes, active_modes, set_modes
@@ -21,7 +22,8 @@ _BELOW_AND_PYTHON: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes befo
 
 
 def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a call that modes or subclasses handle. Operators that write return the argument itself.
+    """The result of a call that modes or subclasses handle: the argument itself where the operator writes and returns
+    it; a wrapper that stands for a view of another one is known as that one's view.
 
     Raises TypeError where every handler returns NotImplemented.
     """
@@ -55,6 +57,7 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
             f"Multiple dispatch failed for {operator.name}: every __torch_dispatch__ handler returned NotImplemented: "
             + ", ".join(asked)
         )
+    link_views(operator, args, kwargs, result)
     return written_arguments(operator, args, kwargs, result)
 
 
@@ -80,18 +83,3 @@ def _below_autograd() -> Iterator[None]:
         yield
     finally:
         set_modes(modes)
-
-
-def written_arguments(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    """The result with the written arguments themselves, where the declaration returns them."""
-    signature = operator.signature
-    returned = [position if position in signature.written else None for position in signature.aliases]
-    if all(position is None for position in returned):
-        return result
-    found = [
-        None if position is None else args[position] if position < len(args) else kwargs[signature.names[position]]
-        for position in returned
-    ]
-    if len(found) == 1:
-        return found[0]
-    return tuple(own if own is not None else given for own, given in zip(found, result, strict=True))
