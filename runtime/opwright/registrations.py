@@ -234,14 +234,18 @@ def _by_default(kind: str) -> Wrapper:
 
 
 # Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
-fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
-    key: [Registration(key, Fallthrough(), _DEFAULT)]
-    for key in DispatchKey
-    if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-} | {
-    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
-    for key in DispatchKey
-    if key.name.startswith("Autograd") and not key.is_alias
-} | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
+fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
+    {
+        key: [Registration(key, Fallthrough(), _DEFAULT)]
+        for key in DispatchKey
+        if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
+    }
+    | {
+        key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+        for key in DispatchKey
+        if key.name.startswith("Autograd") and not key.is_alias
+    }
+    | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
+)
 # Of operators that write, in place of ADInplaceOrView's fallthrough.
 counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)
