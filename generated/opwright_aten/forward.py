@@ -1053,6 +1053,11 @@ def view_default(size: Any, self_t: Any) -> Any:
     return ops.view_default(self_t, size)
 
 
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor: result
+def _unsafe_view(size: Any, self_t: Any) -> Any:
+    return ops._unsafe_view(self_t, size)
+
+
 # view_as_complex(Tensor(a) self) -> Tensor(a): result
 def view_as_complex(self_t: Any) -> Any:
     return ops.view_as_complex(self_t)
@@ -2088,6 +2093,7 @@ RULES: dict[str, ForwardRule] = {
     "unsqueeze": ForwardRule((0,), (TangentFormula(unsqueeze, (1,), (0,), (), (0,)),), ()),
     "unsqueeze_": ForwardRule((0,), (TangentFormula(unsqueeze, (1,), (0,), (), (0,)),), ()),
     "view": ForwardRule((0,), (TangentFormula(view_default, (1,), (0,), (), (0,)),), ()),
+    "_unsafe_view": ForwardRule((0,), (TangentFormula(_unsafe_view, (1,), (0,), (), (0,)),), ()),
     "view_as_complex": ForwardRule((0,), (TangentFormula(view_as_complex, (), (0,), (), (0,)),), ()),
     "view_as_real": ForwardRule((0,), (TangentFormula(view_as_real, (), (0,), (), (0,)),), ()),
     "as_strided_scatter": ForwardRule(
