@@ -225,7 +225,7 @@ def _primals(value: Any) -> Any:
 
 def primal_of(tensor: Tensor) -> Tensor:
     """The same tensor, at the same place of the graph, without a tangent."""
-    if not tensor.keys & TANGENT or type(tensor) is not Tensor:
+    if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
     made = Tensor()
     made.array = tensor.array
