@@ -59,7 +59,7 @@ def give_tangents(ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, outputs
             )
         taken = tuple(each for each in given if each is not None)
         for number, (output, value) in enumerate(zip(outputs, values, strict=True)):
-            _give(ctx, inputs, given, number, output, value, level, taken)
+            _give(ctx, inputs, cells, given, number, output, value, level, taken)
 
 
 def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
@@ -77,8 +77,8 @@ def _has_tangent(value: Any) -> bool:
 
 
 def _give(
-    ctx: FunctionCtx, inputs: Sequence[Any], given: Sequence[Any], number: int, output: Any, value: Any, level: Level,
-    taken: tuple[Tensor, ...],
+    ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, given: Sequence[Any], number: int, output: Any, value: Any,
+    level: Level, taken: tuple[Tensor, ...],
 ) -> None:  # fmt: skip
     where = f"{ctx.function.__name__}.jvp"
     if not _has_tangent(output) or number in ctx.without_gradient:
@@ -96,14 +96,14 @@ def _give(
     check_fit(output, value)
     place = next((place for place, each in enumerate(inputs) if each is output), None)
     if place is not None:
-        if value is not given[place]:
+        if cells[place] is not None and value is not given[place]:
             raise RuntimeError(
                 f"forward of {ctx.function.__name__} writes to input {place} in place, so its jvp must write to that "
                 "input's tangent in place, too, and return it"
             )
-        if current_cell(output) is None:
+        if cells[place] is None:
             write_tangent(output, value, level)
-    elif output._base is not None:
+    elif output._base is not None and _is_of_dual(output, inputs, cells):
         if value._base is None:
             raise RuntimeError(
                 f"forward of {ctx.function.__name__} returns a view, or an input as it is, so its jvp must return a "
@@ -114,3 +114,11 @@ def _give(
         set_tangent(output, new_tangent(value, output, taken), level)
     if output.edge is not None:
         note_tangent(output, node_of(output.edge), number_of(output.edge))
+
+
+def _is_of_dual(view: Tensor, inputs: Sequence[Any], cells: Cells) -> bool:
+    """Whether an output is a view of an input that has a tangent."""
+    return any(
+        cell is not None and (value is view._base or value._base is view._base)
+        for value, cell in zip(inputs, cells, strict=True)
+    )

@@ -94,12 +94,12 @@ def batch_norm_forward(
     """Of native_batch_norm's first result; without training the statistics are constants."""
     shape = [1, -1, *[1] * (input.ndim - 2)]
     dims = [place for place in range(input.ndim) if place != 1]
-    follows = training or running_mean is None or running_var is None
-    if follows:
+    if training or running_mean is None or running_var is None:
         mean, rstd = statistics(input, dims, eps, input.dtype)
     else:
-        mean, rstd = running_mean, aten.rsqrt(running_var + eps)  # type: ignore[operator]
+        mean, rstd = running_mean, aten.rsqrt(running_var + eps)
     mean, rstd = aten.reshape(mean, shape), aten.reshape(rstd, shape)
+    follows = training or running_mean is None
     centred, change = normalized_forward(tangent, input, mean, rstd, dims, follows=follows)
     return affine_forward(centred, change, *_reshaped((weight, weight_t, bias_t), shape))
 
@@ -123,8 +123,8 @@ def group_norm_forward(
     count, channels, area = sizes
     inner, outer = [count, group, channels // group, area], [count, group, 1, 1]
     mean, rstd = aten.reshape(mean, outer), aten.reshape(rstd, outer)
-    values = (aten.reshape(each, inner) for each in (tangent, input))
-    centred, change = normalized_forward(*values, mean, rstd, (2, 3), follows=True)
+    tangent, values = aten.reshape(tangent, inner), aten.reshape(input, inner)
+    centred, change = normalized_forward(tangent, values, mean, rstd, (2, 3), follows=True)
     shape = [1, group, channels // group, 1]
     found = affine_forward(centred, change, *_reshaped((weight, weight_t, bias_t), shape))
     return aten.reshape(found, input.shape)

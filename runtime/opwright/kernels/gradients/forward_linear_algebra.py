@@ -109,9 +109,10 @@ def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor, full: 
     inner = inner - aten.diag_embed(diagonal)
     left, right = inner * rows, inner * columns
     U_turn, V_turn = (left + left.mH) / E, (right + right.mH) / E
-    if is_complex:  # one of the two angles is free
-        angles = aten.imag(diagonal) / S
-        U_turn = U_turn + aten.diag_embed(aten.complex(aten.zeros_like(angles), angles))
+    if is_complex:  # how far each turns by itself is free, and half the angle between them in PyTorch
+        angles = aten.imag(diagonal) / (2 * S)
+        angles = aten.diag_embed(aten.complex(aten.zeros_like(angles), angles))
+        U_turn, V_turn = U_turn + angles, V_turn - angles
     U_t, Vh_t = U @ U_turn, V_turn.mH @ Vh
     count = S.shape[-1]
     if U.shape[-2] > count:
