@@ -21,8 +21,8 @@ _MODULES = {
     "opwright.annotations": ("Scalar",),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence"),
     "opwright.autograd.recording": (
-        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "not_implemented", "rebase_history", "record",
-        "record_several", "refuse_recording",
+        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "move_history", "not_implemented", "rebase_history",
+        "record", "record_several", "refuse_recording",
     ),
     "opwright.autograd.saved": (
         "Saved", "save", "save_all", "save_optional", "save_result", "unpack", "unpack_all", "unpack_optional",
