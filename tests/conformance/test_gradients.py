@@ -53,6 +53,7 @@ NOT_WRITTEN = {
     **dict.fromkeys(["heaviside_", "asinh_", "acosh_", "atanh_"], "PyTorch has no gradient for it"),
     "detach_": "it has no history",
     "rrelu_with_noise_": "its noise is drawn",
+    "silu_": "PyTorch refuses to differentiate complex numbers, and in place forgets to conjugate",
 }
 
 
@@ -166,7 +167,7 @@ def test_inplace_gradients(name: str, is_view: bool) -> None:
     found = [each for each in tried if each is not None]
     if found:
         pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:6]), pytrace=False)
-    if not tried:
+    if not tried and any(derivative.reason is None for derivative in entry.derivatives):
         pytest.fail("nothing compared", pytrace=False)
 
 
