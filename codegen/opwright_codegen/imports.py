@@ -19,6 +19,7 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
+    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence"),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version", "mark_view",
@@ -26,7 +27,8 @@ _MODULES = {
         "refuse_recording",
     ),
     "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_result", "unpack", "unpack_all", "unpack_optional",
+        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "unpack", "unpack_all",
+        "unpack_optional",
     ),
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
@@ -35,6 +37,7 @@ _MODULES = {
     "opwright.fake": ("array_module",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+    "opwright.forward_rules": ("ForwardRule", "TangentFormula"),
     "opwright.generator": ("Generator",),
     "opwright.keys": ("ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "WRITE_BITS"),
     "opwright.options": ("Layout", "MemoryFormat"),

@@ -32,6 +32,7 @@ from opwright.autograd.saved import (
     save,
     save_all,
     save_optional,
+    save_original,
     save_result,
     unpack,
     unpack_all,
@@ -94,7 +95,7 @@ def abs_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AbsBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -144,7 +145,7 @@ def acos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcosBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -194,7 +195,7 @@ def acosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -272,7 +273,7 @@ def asin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -322,7 +323,7 @@ def asinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -372,7 +373,7 @@ def atan_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -422,7 +423,7 @@ def atanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -589,7 +590,7 @@ def cos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CosBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -639,7 +640,7 @@ def cosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -725,7 +726,7 @@ def digamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = DigammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -766,7 +767,7 @@ def erf_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -807,7 +808,7 @@ def erfc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfcBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1111,7 +1112,7 @@ def i0_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = I0Backward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1152,7 +1153,7 @@ def lgamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LgammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1202,7 +1203,7 @@ def log_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1252,7 +1253,7 @@ def log10_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log10Backward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1302,7 +1303,7 @@ def log1p_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log1PBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1352,7 +1353,7 @@ def log2_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log2Backward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1395,7 +1396,7 @@ def logit_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogitBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.eps = eps
         rebase_history(below(self, eps), node)
         return self
@@ -1437,7 +1438,7 @@ def nan_to_num_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NanToNumBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self, nan, posinf, neginf), node)
         return self
 
@@ -1773,7 +1774,7 @@ def sgn_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SgnBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         node.result = save_result(self)
         return self
@@ -1901,7 +1902,7 @@ def sin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1942,7 +1943,7 @@ def sinc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SincBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1992,7 +1993,7 @@ def sinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -2675,7 +2676,7 @@ def atan2_(below: Callable[..., Tensor]) -> Kernel:
         node = Atan2Backward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -2734,7 +2735,7 @@ def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward0()
         node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.min = save_optional(min)
         node.max = save_optional(max)
         rebase_history(below(self, min, max), node)
@@ -2781,7 +2782,7 @@ def clamp__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward1()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.min = min
         node.max = max
         rebase_history(below(self, min, max), node)
@@ -2835,7 +2836,7 @@ def clamp_max__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.max = max
         rebase_history(below(self, max), node)
         return self
@@ -2898,7 +2899,7 @@ def clamp_max__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward1()
         node.edges = (self.edge, max.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.max = save(max)
         rebase_history(below(self, max), node)
         return self
@@ -2951,7 +2952,7 @@ def clamp_min__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.min = min
         rebase_history(below(self, min), node)
         return self
@@ -3014,7 +3015,7 @@ def clamp_min__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward1()
         node.edges = (self.edge, min.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.min = save(min)
         rebase_history(below(self, min), node)
         return self
@@ -3106,7 +3107,7 @@ def copysign__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone()) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3160,7 +3161,7 @@ def copysign__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward1()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3223,7 +3224,7 @@ def div__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = DivBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(self.clone()) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -3329,7 +3330,7 @@ def div__Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, other.edge)
         node.rounding_mode = rounding_mode
         node.other = save(other)
-        node.self = save(self.clone()) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other, rounding_mode), node)
         return self
 
@@ -3556,7 +3557,7 @@ def fmod__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = FmodBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone()) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -3621,7 +3622,7 @@ def hypot_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HypotBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone()) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
@@ -3781,7 +3782,7 @@ def lerp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, end.edge, weight.edge)
         node.weight = save(weight) if self.edge is not None or end.edge is not None else None
         node.end = save(end) if weight.edge is not None else None
-        node.self = save(self.clone()) if weight.edge is not None else None
+        node.self = save_original(self) if weight.edge is not None else None
         rebase_history(below(self, end, weight), node)
         return self
 
@@ -4029,7 +4030,7 @@ def mul__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = MulBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other) if self.edge is not None else None
-        node.self = save(self.clone()) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -4137,7 +4138,7 @@ def nextafter_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone()) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if self.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4217,7 +4218,7 @@ def pow__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.exponent = exponent
         rebase_history(below(self, exponent), node)
         return self
@@ -4274,7 +4275,7 @@ def pow__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward1()
         node.edges = (self.edge, exponent.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.exponent = save(exponent)
         rebase_history(below(self, exponent), node)
         node.result = save_result(self)
@@ -4396,7 +4397,7 @@ def remainder__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = RemainderBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone()) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4869,7 +4870,7 @@ def xlogy__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = XlogyBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.other = save(other)
         rebase_history(below(self, other), node)
         return self
@@ -4946,7 +4947,7 @@ def xlogy__Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
         node = XlogyBackward2()
         node.edges = (self.edge,)
         node.other = other
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -6090,7 +6091,7 @@ def cumprod_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CumprodBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.dim = dim
         rebase_history(below(self, dim, dtype), node)
         node.result = save_result(self)
@@ -9475,7 +9476,7 @@ def celu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.alpha = alpha
         rebase_history(below(self, alpha), node)
         return self
@@ -9523,7 +9524,7 @@ def elu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = EluBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.alpha = alpha
         node.scale = scale
         node.input_scale = input_scale
@@ -9569,7 +9570,7 @@ def gelu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = GeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.approximate = approximate
         rebase_history(below(self, approximate), node)
         return self
@@ -9671,7 +9672,7 @@ def hardsigmoid_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardsigmoidBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9712,7 +9713,7 @@ def hardswish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardswishBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9757,7 +9758,7 @@ def hardtanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.min_val = min_val
         node.max_val = max_val
         rebase_history(below(self, min_val, max_val), node)
@@ -9802,7 +9803,7 @@ def leaky_relu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LeakyReluBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.negative_slope = negative_slope
         rebase_history(below(self, negative_slope), node)
         return self
@@ -9902,7 +9903,7 @@ def mish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = MishBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10074,7 +10075,7 @@ def silu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SiluBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10235,7 +10236,7 @@ def threshold_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ThresholdBackward0()
         node.edges = (self.edge,)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.threshold = threshold
         rebase_history(below(self, threshold, value), node)
         return self
@@ -14749,7 +14750,7 @@ def scatter_reduce__two(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ScatterReduceBackward0()
         node.edges = (self.edge, src.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -15241,7 +15242,7 @@ def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -15305,7 +15306,7 @@ def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
         node = ScatterBackward3()
         node.edges = (self.edge,)
         node.reduce = reduce
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.value = value
@@ -15379,7 +15380,7 @@ def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
-        node.self = save(self.clone())
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.source = save(source)
