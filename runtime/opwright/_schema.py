@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import __future__
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
     from opwright_codegen.types import Type
 
-__all__ = ["operator_parts", "parse", "parse_definition"]
+__all__ = ["operator_functions", "operator_parts", "parse", "parse_definition"]
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
 # in-place variants look) are not asked of it: PyTorch does not either.
@@ -92,3 +94,20 @@ def _default(value: Any) -> Any:
     if isinstance(value, EnumName):
         return _WORDS.get(value.name, value.name)
     return list(value) if isinstance(value, tuple) else value
+
+
+def operator_functions(
+    declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+
+    `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
+    is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
+    """
+    from opwright_codegen.render import render_operator
+
+    text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
+    code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+    functions: dict[str, Any] = {}
+    exec(code, dict(known), functions)
+    return functions, text
