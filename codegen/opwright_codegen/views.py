@@ -18,8 +18,8 @@ from opwright_codegen.schema import Argument, FunctionSchema, Return
 from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Parameters", "Side", "Tensors", "annotation", "namespace_view", "parameter_list",
-    "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
+    "NamespaceView", "OperatorView", "Parameter", "Parameters", "Side", "Tensors", "annotation", "namespace_view",
+    "parameter_list", "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
 ]  # fmt: skip
 
 

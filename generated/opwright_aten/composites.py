@@ -1321,16 +1321,14 @@ def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tenso
     return write_out(eigvals, result0), write_out(eigvecs, result1)
 
 
-# linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
-def linalg_eigvalsh_default(self: Tensor, UPLO: str) -> Tensor:
-    result: Tensor = ops._linalg_eigh(self, UPLO, False)[0]
-    return result
+# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_eigvalsh_default(self, UPLO))
 
 
-# linalg_eigvals(Tensor self) -> Tensor
-def linalg_eigvals_default(self: Tensor) -> Tensor:
-    result: Tensor = ops._linalg_eigvals(self)
-    return result
+# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_eigvals_default(self))
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
@@ -1353,10 +1351,9 @@ def linalg_svd_U(
     return write_out(U, result0), write_out(S, result1), write_out(Vh, result2)
 
 
-# linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-def linalg_svdvals_default(A: Tensor, driver: str | None) -> Tensor:
-    result: Tensor = ops._linalg_svd(A, False, False, driver=driver)[1]
-    return result
+# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
+    return write_out(out, ops.linalg_svdvals_default(A, driver=driver))
 
 
 # svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
@@ -2853,21 +2850,6 @@ def inverse_out(self: Tensor, out: Tensor) -> Tensor:
 # linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
     return write_out(out, ops.linalg_det_default(A))
-
-
-# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_eigvalsh_default(self, UPLO))
-
-
-# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_eigvals_default(self))
-
-
-# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_svdvals_default(A, driver=driver))
 
 
 # linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,

@@ -18198,6 +18198,25 @@ def linalg_eigvalsh_default(self: Tensor, UPLO: str = "L") -> Tensor:
 
 _linalg_eigvalsh_default.stub = linalg_eigvalsh_default
 
+_linalg_eigvalsh_out = declare(
+    "aten::linalg_eigvalsh.out",
+    '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
+    (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
+    kwarg_only=2,
+    where="schemas/linear_algebra.yaml:446",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
+    if type(UPLO) is not str:
+        UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
+    return _linalg_eigvalsh_out.call(self, UPLO, out)
+
+
+_linalg_eigvalsh_out.stub = linalg_eigvalsh_out
+
 
 class linalg_eig_default_result(NamedTuple):
     eigenvalues: Tensor
@@ -18324,6 +18343,23 @@ def linalg_eigvals_default(self: Tensor) -> Tensor:
 
 
 _linalg_eigvals_default.stub = linalg_eigvals_default
+
+_linalg_eigvals_out = declare(
+    "aten::linalg_eigvals.out",
+    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    (("self", "Tensor"), ("out", "Tensor")),
+    kwarg_only=1,
+    where="schemas/linear_algebra.yaml:472",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
+    return _linalg_eigvals_out.call(self, out)
+
+
+_linalg_eigvals_out.stub = linalg_eigvals_out
 
 
 class _linalg_svd_default_result(NamedTuple):
@@ -18481,6 +18517,25 @@ def linalg_svdvals_default(*args: Any, **kwargs: Any) -> Tensor:
 
 _linalg_svdvals_default.stub = linalg_svdvals_default
 
+_linalg_svdvals_out = declare(
+    "aten::linalg_svdvals.out",
+    "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
+    (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
+    kwarg_only=1,
+    where="schemas/linear_algebra.yaml:498",
+    tags=("out", "pt2_compliant_tag"),
+)
+
+
+# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
+def linalg_svdvals_out(*args: Any, **kwargs: Any) -> Tensor:
+    if "A_" in kwargs:
+        kwargs["A"] = kwargs.pop("A_")
+    return _linalg_svdvals_out(*args, **kwargs)
+
+
+_linalg_svdvals_out.stub = linalg_svdvals_out
+
 
 class svd_default_result(NamedTuple):
     U: Tensor
@@ -18494,7 +18549,7 @@ _svd_default = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="schemas/linear_algebra.yaml:501",
+    where="schemas/linear_algebra.yaml:502",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18547,7 +18602,7 @@ _svd_U = declare(
         ("V", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:504",
+    where="schemas/linear_algebra.yaml:505",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18570,7 +18625,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:508",
+    where="schemas/linear_algebra.yaml:509",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18618,7 +18673,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:515",
+    where="schemas/linear_algebra.yaml:516",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18667,7 +18722,7 @@ _linalg_pinv_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:519",
+    where="schemas/linear_algebra.yaml:520",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18697,7 +18752,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:522",
+    where="schemas/linear_algebra.yaml:523",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18731,7 +18786,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:529",
+    where="schemas/linear_algebra.yaml:530",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18764,7 +18819,7 @@ _linalg_pinv_out_rcond_tensor = declare(
     "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:535",
+    where="schemas/linear_algebra.yaml:536",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18782,7 +18837,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="schemas/linear_algebra.yaml:538",
+    where="schemas/linear_algebra.yaml:539",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18815,7 +18870,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:543",
+    where="schemas/linear_algebra.yaml:544",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18870,7 +18925,7 @@ _linalg_matrix_rank_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:547",
+    where="schemas/linear_algebra.yaml:548",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18897,7 +18952,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:550",
+    where="schemas/linear_algebra.yaml:551",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18946,7 +19001,7 @@ _linalg_matrix_rank_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:554",
+    where="schemas/linear_algebra.yaml:555",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18976,7 +19031,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:557",
+    where="schemas/linear_algebra.yaml:558",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19010,7 +19065,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:564",
+    where="schemas/linear_algebra.yaml:565",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19043,7 +19098,7 @@ _linalg_matrix_rank_out_tol_tensor = declare(
     "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:570",
+    where="schemas/linear_algebra.yaml:571",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19068,7 +19123,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:575",
+    where="schemas/linear_algebra.yaml:576",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19123,7 +19178,7 @@ _linalg_matrix_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:578",
+    where="schemas/linear_algebra.yaml:579",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19163,7 +19218,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:581",
+    where="schemas/linear_algebra.yaml:582",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19218,7 +19273,7 @@ _linalg_matrix_norm_str_ord_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:584",
+    where="schemas/linear_algebra.yaml:585",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19258,7 +19313,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:587",
+    where="schemas/linear_algebra.yaml:588",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19312,7 +19367,7 @@ _linalg_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:591",
+    where="schemas/linear_algebra.yaml:592",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19352,7 +19407,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:594",
+    where="schemas/linear_algebra.yaml:595",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19406,7 +19461,7 @@ _linalg_norm_ord_str_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:598",
+    where="schemas/linear_algebra.yaml:599",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19439,7 +19494,7 @@ _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:601",
+    where="schemas/linear_algebra.yaml:602",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19471,7 +19526,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:607",
+    where="schemas/linear_algebra.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19506,7 +19561,7 @@ _nuclear_norm_dim_out = declare(
     "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:610",
+    where="schemas/linear_algebra.yaml:611",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19526,7 +19581,7 @@ _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="schemas/linear_algebra.yaml:612",
+    where="schemas/linear_algebra.yaml:613",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19559,7 +19614,7 @@ _linalg_cond_out = declare(
     "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:616",
+    where="schemas/linear_algebra.yaml:617",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19577,7 +19632,7 @@ _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="schemas/linear_algebra.yaml:619",
+    where="schemas/linear_algebra.yaml:620",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19610,7 +19665,7 @@ _linalg_cond_p_str_out = declare(
     "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:623",
+    where="schemas/linear_algebra.yaml:624",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19628,7 +19683,7 @@ _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="schemas/linear_algebra.yaml:626",
+    where="schemas/linear_algebra.yaml:627",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19662,7 +19717,7 @@ __euclidean_dist_default = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="schemas/linear_algebra.yaml:628",
+    where="schemas/linear_algebra.yaml:629",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19692,7 +19747,7 @@ __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="schemas/linear_algebra.yaml:633",
+    where="schemas/linear_algebra.yaml:634",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28112,7 +28167,7 @@ _rrelu_with_noise_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/activations.yaml:69",
+    where="schemas/activations.yaml:67",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -28154,7 +28209,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:72",
+    where="schemas/activations.yaml:70",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28208,7 +28263,7 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:75",
+    where="schemas/activations.yaml:73",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -28254,7 +28309,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="schemas/activations.yaml:81",
+    where="schemas/activations.yaml:79",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28288,7 +28343,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:88",
+    where="schemas/activations.yaml:86",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28326,7 +28381,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:93",
+    where="schemas/activations.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28358,7 +28413,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:96",
+    where="schemas/activations.yaml:94",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28374,7 +28429,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:102",
+    where="schemas/activations.yaml:100",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -28408,7 +28463,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:109",
+    where="schemas/activations.yaml:107",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28438,7 +28493,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:114",
+    where="schemas/activations.yaml:112",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -28468,7 +28523,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:118",
+    where="schemas/activations.yaml:116",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28498,7 +28553,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:125",
+    where="schemas/activations.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28528,7 +28583,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:131",
+    where="schemas/activations.yaml:129",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28560,7 +28615,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:139",
+    where="schemas/activations.yaml:137",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28592,7 +28647,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:146",
+    where="schemas/activations.yaml:144",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -28626,7 +28681,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="schemas/activations.yaml:153",
+    where="schemas/activations.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -46624,61 +46679,6 @@ def linalg_det_out(*args: Any, **kwargs: Any) -> Tensor:
 
 _linalg_det_out.stub = linalg_det_out
 
-_linalg_eigvalsh_out = declare(
-    "aten::linalg_eigvalsh.out",
-    '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
-    (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
-    kwarg_only=2,
-    where="schemas/linear_algebra.yaml:443",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvalsh_out(self: Tensor, UPLO: str = "L", *, out: Tensor) -> Tensor:
-    if type(UPLO) is not str:
-        UPLO = _linalg_eigvalsh_out.convert(1, UPLO)
-    return _linalg_eigvalsh_out.call(self, UPLO, out)
-
-
-_linalg_eigvalsh_out.stub = linalg_eigvalsh_out
-
-_linalg_eigvals_out = declare(
-    "aten::linalg_eigvals.out",
-    "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    (("self", "Tensor"), ("out", "Tensor")),
-    kwarg_only=1,
-    where="schemas/linear_algebra.yaml:469",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-def linalg_eigvals_out(self: Tensor, *, out: Tensor) -> Tensor:
-    return _linalg_eigvals_out.call(self, out)
-
-
-_linalg_eigvals_out.stub = linalg_eigvals_out
-
-_linalg_svdvals_out = declare(
-    "aten::linalg_svdvals.out",
-    "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
-    (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
-    kwarg_only=1,
-    where="schemas/linear_algebra.yaml:494",
-    tags=("generated", "out", "pt2_compliant_tag"),
-)
-
-
-# linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
-def linalg_svdvals_out(*args: Any, **kwargs: Any) -> Tensor:
-    if "A_" in kwargs:
-        kwargs["A"] = kwargs.pop("A_")
-    return _linalg_svdvals_out(*args, **kwargs)
-
-
-_linalg_svdvals_out.stub = linalg_svdvals_out
-
 _linalg_pinv_atol_rtol_tensor_out = declare(
     "aten::linalg_pinv.atol_rtol_tensor_out",
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
@@ -46690,7 +46690,7 @@ _linalg_pinv_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:508",
+    where="schemas/linear_algebra.yaml:509",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46717,7 +46717,7 @@ _linalg_pinv_out = declare(
     "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:522",
+    where="schemas/linear_algebra.yaml:523",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46738,7 +46738,7 @@ _linalg_matrix_rank_out = declare(
     "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:557",
+    where="schemas/linear_algebra.yaml:558",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46759,7 +46759,7 @@ _nuclear_norm_out = declare(
     "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:601",
+    where="schemas/linear_algebra.yaml:602",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46778,7 +46778,7 @@ __euclidean_dist_out = declare(
     "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:628",
+    where="schemas/linear_algebra.yaml:629",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46795,7 +46795,7 @@ __cdist_forward_out = declare(
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:633",
+    where="schemas/linear_algebra.yaml:634",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49609,7 +49609,7 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:81",
+    where="schemas/activations.yaml:79",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49630,7 +49630,7 @@ _log_sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:88",
+    where="schemas/activations.yaml:86",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49647,7 +49647,7 @@ _hardtanh_out = declare(
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:102",
+    where="schemas/activations.yaml:100",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49667,7 +49667,7 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:102",
+    where="schemas/activations.yaml:100",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49702,7 +49702,7 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:118",
+    where="schemas/activations.yaml:116",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49718,7 +49718,7 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:118",
+    where="schemas/activations.yaml:116",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49749,7 +49749,7 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:125",
+    where="schemas/activations.yaml:123",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49765,7 +49765,7 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:125",
+    where="schemas/activations.yaml:123",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49796,7 +49796,7 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:131",
+    where="schemas/activations.yaml:129",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49815,7 +49815,7 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:139",
+    where="schemas/activations.yaml:137",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49834,7 +49834,7 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:146",
+    where="schemas/activations.yaml:144",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49854,7 +49854,7 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:146",
+    where="schemas/activations.yaml:144",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -49889,7 +49889,7 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:153",
+    where="schemas/activations.yaml:151",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

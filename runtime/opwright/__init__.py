@@ -8,7 +8,7 @@ import warnings
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-from opwright import autograd, dispatch, library
+from opwright import autograd, dispatch, library, plugins
 from opwright.autograd import (
     enable_grad,
     inference_mode,
@@ -20,6 +20,7 @@ from opwright.autograd import (
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
 from opwright.devices import Device as device
 from opwright.devices import register_backend
+from opwright.dtypes import DType as dtype
 from opwright.dtypes import (
     bfloat16,
     complex64,
@@ -82,6 +83,7 @@ from opwright.sizes import (
     sym_sqrt,
     sym_sum,
 )
+from opwright.tags import Tag
 from opwright.tensor import Tensor, is_tensor
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
@@ -120,6 +122,7 @@ __all__ = [
     "SymBool",
     "SymFloat",
     "SymInt",
+    "Tag",
     "Tensor",
     "as_tensor",
     "autograd",
@@ -139,6 +142,7 @@ __all__ = [
     "device",
     "dispatch",
     "double",
+    "dtype",
     "enable_grad",
     "finfo",
     "float",
@@ -171,6 +175,7 @@ __all__ = [
     "nn",
     "no_grad",
     "ops",
+    "plugins",
     "preserve_format",
     "promote_types",
     "register_backend",

@@ -1,8 +1,8 @@
 """The one place where the runtime meets the generator: schemas parsed when someone asks for them."""
 
 from __future__ import annotations
-
 import __future__
+
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
     from opwright_codegen.types import Type
 
-__all__ = ["operator_functions", "operator_parts", "parse", "parse_definition"]
+__all__ = ["located", "operator_functions", "operator_parts", "parse", "parse_definition", "spell"]
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
 # in-place variants look) are not asked of it: PyTorch does not either.
@@ -93,7 +93,22 @@ def _default(value: Any) -> Any:
 
     if isinstance(value, EnumName):
         return _WORDS.get(value.name, value.name)
-    return list(value) if isinstance(value, tuple) else value
+    return list(map(_default, value)) if isinstance(value, tuple) else value
+
+
+def spell(value: Any) -> str:
+    """A Python value as a schema writes it as a default."""
+    from opwright_codegen.defaults import spell as written
+
+    return written(value)
+
+
+def located(code: str, message: str, path: str, text: str, start: int, end: int, hint: str) -> str:
+    """An error message that shows the place in a text, as errors of schemas do."""
+    from opwright_codegen.errors import SchemaError
+    from opwright_codegen.source import Source, Span
+
+    return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
 
 
 def operator_functions(

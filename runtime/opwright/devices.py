@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright import keys, layouts
+from opwright import keys, layouts, plugins
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import RegistrationError
 from opwright.layouts import Shape
@@ -78,10 +78,12 @@ def _parse(text: str) -> tuple[str, int | None]:
 
 
 def _check_type(name: str, text: str) -> None:
-    known = (*_by_name, "cuda", "meta")
-    if name not in known:
-        names = ", ".join(dict.fromkeys(known))
-        raise RuntimeError(f"Expected one of {names} device type at start of device string: {text}")
+    if name in _by_name or name in ("cuda", "meta"):
+        return
+    plugins.load()
+    if name not in _by_name:
+        names = ", ".join(dict.fromkeys((*_by_name, "cuda", "meta")))
+        raise RuntimeError(f"Expected one of {names} device type at start of device string: {text}{plugins.failures()}")
 
 
 def as_device(spelling: object) -> Device:
@@ -157,6 +159,7 @@ class Backend:
                 _by_type.update({backend.array_type: backend for backend in _by_name.values()})
 
 
+_PRIVATE_USE = ("PrivateUse1", "PrivateUse2", "PrivateUse3")
 _lock = threading.RLock()
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
@@ -165,7 +168,7 @@ _devices: dict[tuple[str, int | None], Device] = {}
 
 def register_backend(
     name: str,
-    key: str = "PrivateUse1",
+    key: str | None = None,
     *,
     array_type: type,
     from_numpy: Callable[..., Array],
@@ -177,7 +180,8 @@ def register_backend(
     data_ptr: Callable[[Array], int] = id,
     array_module: Callable[[], Any] | None = None,
 ) -> Backend:
-    """Add a backend: arrays of `array_type` become tensors on device `name`, whose kernels stand at dispatch key `key`.
+    """Add a backend: arrays of `array_type` become tensors on device `name`, whose kernels stand at dispatch key `key`,
+    the first of PrivateUse1..3 that is free if none is given.
 
     `from_numpy(ndarray)` makes an array and must be given (with a second parameter it is told the device index); the
     rest has defaults: `to_numpy(array)` (`numpy.asarray`), `shape(array)` and `dtype(array)` (the attributes of these
@@ -186,7 +190,7 @@ def register_backend(
     are inline expressions. Nothing else is asked of an array: no methods, no protocol. Raises RegistrationError if the
     name, the key or the type is taken, or the key is none of PrivateUse1..3.
     """
-    if key not in ("PrivateUse1", "PrivateUse2", "PrivateUse3"):
+    if key is not None and key not in _PRIVATE_USE:
         raise RegistrationError(
             f"backend {name!r}: its key must be PrivateUse1, PrivateUse2 or PrivateUse3, not {key!r}"
         )
@@ -199,25 +203,36 @@ def register_backend(
     def no_module() -> Any:
         raise NotImplementedError(f"backend {name!r} has no array module: inline kernels cannot run on it")
 
-    bit = keys.DispatchKey.parse(key).bit
     takes_index = from_numpy.__code__.co_argcount > 1 if hasattr(from_numpy, "__code__") else False
     own_strides = row_major if strides is None else strides
-    return add_backend(
-        Backend(
-            name=name,
-            key=bit,
-            keys=bit | keys.ADINPLACEORVIEW | keys.autograd_of(bit),
-            array_type=array_type,
-            array_module=array_module or no_module,
-            shape=lambda array: tuple(shape(array)),
-            strides=lambda array: tuple(own_strides(array)),
-            dtype=lambda array: as_dtype(dtype(array)),
-            index=index or (lambda array: None),
-            to_numpy=to_numpy,
-            from_numpy=from_numpy if takes_index else (lambda array, index: from_numpy(array)),
-            data_ptr=data_ptr,
+    with _lock:
+        bit = keys.DispatchKey.parse(key or _free_key(name)).bit
+        return add_backend(
+            Backend(
+                name=name,
+                key=bit,
+                keys=bit | keys.ADINPLACEORVIEW | keys.autograd_of(bit),
+                array_type=array_type,
+                array_module=array_module or no_module,
+                shape=lambda array: tuple(shape(array)),
+                strides=lambda array: tuple(own_strides(array)),
+                dtype=lambda array: as_dtype(dtype(array)),
+                index=index or (lambda array: None),
+                to_numpy=to_numpy,
+                from_numpy=from_numpy if takes_index else (lambda array, index: from_numpy(array)),
+                data_ptr=data_ptr,
+            )
         )
-    )
+
+
+def _free_key(name: str) -> str:
+    """The first PrivateUse key that no backend has. The lock is held. Raises RegistrationError."""
+    owners = {backend.key: backend.name for backend in _by_name.values()}
+    for key in _PRIVATE_USE:
+        if keys.DispatchKey.parse(key).bit not in owners:
+            return key
+    taken = ", ".join(f"{key} by {owners[keys.DispatchKey.parse(key).bit]!r}" for key in _PRIVATE_USE)
+    raise RegistrationError(f"backend {name!r}: no dispatch key is left for it; taken are {taken}")
 
 
 def add_backend(backend: Backend) -> Backend:
@@ -296,13 +311,22 @@ def _load_cuda() -> Backend:
 def find_backend(kind: type) -> Backend | None:
     """The backend whose arrays are of this type or a base of it; None if there is none.
 
-    CuPy is loaded when one of its arrays comes by.
+    CuPy is loaded when one of its arrays comes by, plug-ins when an array of an unknown type does.
     """
     known = _by_type.get(kind)
     if known is not None:
         return known
     if kind.__module__.partition(".")[0] == "cupy" and "cuda" not in _by_name:
         _load_cuda()
+    is_last = plugins.are_loaded()
+    known = _find_by_base(kind)
+    if known is None and not is_last:
+        plugins.load()
+        known = _find_by_base(kind)
+    return known
+
+
+def _find_by_base(kind: type) -> Backend | None:
     with _lock:
         for base in kind.__mro__:
             known = _by_type.get(base)
@@ -316,7 +340,10 @@ def backend_of(array: Array) -> Backend:
     """The backend an array belongs to. Raises TypeError for anything that is no array of a registered backend."""
     backend = find_backend(type(array))
     if backend is None:
-        raise TypeError(f"{type(array).__name__} is no array type of a backend; the backends are {', '.join(_by_name)}")
+        known = ", ".join(_by_name)
+        raise TypeError(
+            f"{type(array).__name__} is no array type of a backend; the backends are {known}{plugins.failures()}"
+        )
     return backend
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, TextIO
 
+from opwright import plugins
 from opwright.dispatch_table import Entry
 from opwright.dispatcher import Operator, find_operator
 from opwright.errors import DispatchError
@@ -24,6 +25,7 @@ __all__ = [
 def table(op: Operator | Packet | str) -> dict[str, Entry]:
     """What serves each runtime key of an operator, by the key's name, Undefined first. Raises DispatchError."""
     operator = _operator(op)
+    plugins.load()
     with lock:
         return {key.name: operator.entry(key) for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS))}
 
@@ -46,6 +48,7 @@ def _describe(entry: Entry) -> str:
 def registrations(op: Operator | Packet | str) -> dict[str, Registration]:
     """The newest registration of every key that has one, alias and foreign keys too, by the key's name."""
     operator = _operator(op)
+    plugins.load()
     with lock:
         return {
             key.name if isinstance(key, DispatchKey) else key: found[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opwright import plugins
 from opwright.dispatch_table import Entry
 from opwright.errors import DispatchError
 from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
@@ -75,7 +76,7 @@ def _registered(operator: Operator) -> str:
     lines = [f"Registered for {operator.name}: {', '.join(bound)}." if bound else f"{operator.name} has no kernel."]
     if declared:
         lines.append(f"Declared, but bound to no code: {'; '.join(declared)}.")
-    return "\n".join(lines)
+    return "\n".join(lines) + plugins.failures()
 
 
 def _at(registration: Registration) -> str:

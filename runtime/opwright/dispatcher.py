@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright import plugins
 from opwright.compose import compose, compose_arrays, find_unloaded
 from opwright.conversion import Mismatch
 from opwright.dispatch_table import Entry, compute_entry
@@ -237,7 +238,18 @@ class Operator:
             return bool(self.registrations.get(found))
 
     def resolve(self, keys: int) -> Kernel:
-        """The kernel for a keyset, composed and stored. Raises DispatchError."""
+        """The kernel for a keyset, composed and stored; the first that is looked for loads plug-ins. Raises
+        DispatchError."""
+        if plugins.are_loaded():
+            return self._resolve(keys)
+        plugins.load(wait=False)  # another thread may load one whose module this thread is importing
+        try:
+            return self._resolve(keys)
+        except DispatchError:
+            plugins.load()
+            return self._resolve(keys)
+
+    def _resolve(self, keys: int) -> Kernel:
         # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such
         # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
         # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
@@ -337,9 +349,11 @@ def _at(operator: Operator) -> str:
 
 def find_operator(name: str) -> Operator:
     """The operator of that qualified name, `aten::add.Tensor`. Raises DispatchError."""
+    if name not in operators:
+        plugins.load()
     found = operators.get(name)
     if found is None:
-        raise DispatchError(f"operator {name} does not exist")
+        raise DispatchError(f"operator {name} does not exist{plugins.failures()}")
     return found
 
 

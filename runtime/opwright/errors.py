@@ -12,11 +12,16 @@ __all__ = [
     "GuardOnDataDependentError",
     "LinAlgError",
     "RegistrationError",
+    "SchemaInferenceError",
 ]
 
 
 class RegistrationError(RuntimeError):
     """A definition or a kernel that cannot be registered; the registry is left as it was."""
+
+
+class SchemaInferenceError(ValueError):
+    """A function whose annotations say no schema. The message shows the parameter, and what would be right."""
 
 
 class DispatchError(NotImplementedError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright import plugins
 from opwright.dispatcher import overloads
 from opwright.packets import Packet, packet
 from opwright.registrations import kernels, lock
@@ -28,11 +29,21 @@ class Namespace:
         self._name = name
 
     def __getattr__(self, name: str) -> Packet:
+        found = self._find(name)
+        if found is None:
+            plugins.load()
+            found = self._find(name)
+        if found is None:
+            why = _why_not(f"{self._name}::{name}")
+            raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{why}{plugins.failures()}")
+        return found
+
+    def _find(self, name: str) -> Packet | None:
         qualified = f"{self._name}::{name}"
         with lock:  # so that nothing undefines it in between
             known = overloads.get(qualified)
             if known is None or not known.operators:
-                raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{_why_not(qualified)}")
+                return None
             found = self.__dict__[name] = packet(qualified)
         return found
 

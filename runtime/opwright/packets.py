@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright import plugins
 from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator, Overloads, overloads
 from opwright.errors import ArgumentError, DispatchError
@@ -67,9 +68,13 @@ class Packet:
         return [name or "default" for name in self.operators]
 
     def __getattr__(self, name: str) -> Operator:
-        found = self.operators.get("" if name == "default" else name)
+        overload = "" if name == "default" else name
+        if overload not in self.operators:
+            plugins.load()
+        found = self.operators.get(overload)
         if found is None:
-            raise AttributeError(f"{self.name} has no overload '{name}'; it has {', '.join(self.overloads())}")
+            listed = ", ".join(self.overloads())
+            raise AttributeError(f"{self.name} has no overload '{name}'; it has {listed}{plugins.failures()}")
         return found
 
     def __dir__(self) -> list[str]:
@@ -220,7 +225,9 @@ def packet(name: str) -> Packet:
 
 def find_packet(name: str) -> Packet:
     """The packet of a qualified name, if an overload is defined. Raises DispatchError."""
+    if name not in overloads or not overloads[name].operators:
+        plugins.load()
     known = overloads.get(name)
     if known is None or not known.operators:
-        raise DispatchError(f"operator {name} does not exist")
+        raise DispatchError(f"operator {name} does not exist{plugins.failures()}")
     return packet(name)

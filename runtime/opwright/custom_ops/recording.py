@@ -20,11 +20,11 @@ from opwright.autograd.recording import (
     record_several,
 )
 from opwright.autograd.saved import Saved, save, save_result
-from opwright.custom_ops.results import tensors_of
 from opwright.dispatcher import Operator
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, VIEW
+from opwright.results import tensors_of
 from opwright.tags import Tag
 from opwright.tensor import Tensor
 
@@ -98,7 +98,8 @@ class OperatorContext(FunctionCtx):
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))
         expected = ", ".join(
-            f"a list of {len(needs)}" if type(needs) is list else "a gradient or None" for needs in self.needs_input_grad
+            f"a list of {len(needs)}" if type(needs) is list else "a gradient or None"
+            for needs in self.needs_input_grad
         )
         return (
             "Expected the return from backward to be of the same structure as the inputs. "
@@ -107,11 +108,9 @@ class OperatorContext(FunctionCtx):
 
 
 def _structure(grad: Any) -> str:
-    return f"a {type(grad).__name__} of {len(grad)}" if isinstance(grad, list | tuple) else _kind(grad)
-
-
-def _kind(grad: Any) -> str:
-    return "None" if grad is None else f"a {type(grad).__name__}"
+    if grad is None:
+        return "None"
+    return f"a {type(grad).__name__}{f' of {len(grad)}' if isinstance(grad, list | tuple) else ''}"
 
 
 def context_of(operator: Operator, backward: Callable[..., Any]) -> type[OperatorContext]:

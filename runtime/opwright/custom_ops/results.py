@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy as np
 from opwright.devices import is_array
 from opwright.dispatcher import Operator
 from opwright.keys import VIEW
+from opwright.results import tensors_of
 from opwright.returns import return_checker
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["place_of", "result_checker", "tensors_of"]
+__all__ = ["place_of", "result_checker"]
 
 Check = Callable[[Any, tuple[Any, ...]], Any]
 
@@ -54,15 +55,6 @@ def _error(operator: Operator, function: Callable[..., Any], problem: str) -> Ru
         f"{operator.name}: the kernel {place_of(function)} does not keep to its declaration: {problem}\n"
         f"Declaration: {operator.name}{operator.declaration}"
     )
-
-
-def tensors_of(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among values, and in the lists among them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif type(value) in (list, tuple):
-            yield from tensors_of(value)
 
 
 def _wrapped(value: Any, held: list[Tensor]) -> Any:

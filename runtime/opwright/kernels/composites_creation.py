@@ -8,9 +8,10 @@ from typing import Any
 
 import opwright
 from opwright import rules
-from opwright.devices import as_device, backend_of
+from opwright.devices import as_device, backend_named, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
+from opwright.keys import META, PRIVATEUSE1, PRIVATEUSE2, PRIVATEUSE3
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
 from opwright.promotion import NUMBERS
@@ -18,6 +19,7 @@ from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 Number = complex
+PRIVATE_USE = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
 # Written into a tensor that keeps its shape if it has as many elements
@@ -122,11 +124,25 @@ def randint_like_below_of(
 
 def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """A new tensor of the shape and strides of another, dtype and device too unless they are given."""
-    return _empty(self, rules.like(array_of(self), dtype=dtype, memory_format=memory_format), device)
+    return _empty(self, rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format), device)
+
+
+def _seen_of(self: Operand) -> Any:
+    """An array that says how the tensor lies in memory: a stand-in where the backend's own has no strides."""
+    array = array_of(self)
+    if hasattr(array, "strides"):
+        return array
+    from opwright.fake.arrays import meta_array, place_on
+
+    backend = backend_of(array)
+    place = place_on(backend.device(array))
+    return meta_array(backend.shape(array), backend.strides(array), backend.dtype(array), place)
 
 
 def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
     device = _device_of(self, plan) if device is None else device
+    if plan.strides == contiguous_strides(plan.shape):
+        return opwright.empty(list(plan.shape), dtype=plan.dtype, device=device)
     return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
 
 
@@ -136,7 +152,7 @@ def _device_of(self: Operand, plan: Plan) -> Any:
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Zeros in the shape and strides of another tensor."""
-    plan = rules.like(array_of(self), dtype=dtype, memory_format=memory_format)
+    plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = _device_of(self, plan) if device is None else device
         return opwright.zeros(list(plan.shape), dtype=plan.dtype, device=device)
@@ -152,7 +168,7 @@ def full_like(
     self: Operand, fill_value: Number, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any
 ) -> Operand:
     """One value in the shape and strides of another tensor."""
-    plan = rules.like(array_of(self), dtype=dtype, memory_format=memory_format)
+    plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
         device = _device_of(self, plan) if device is None else device
         return opwright.full(list(plan.shape), fill_value, dtype=plan.dtype, device=device)
@@ -297,8 +313,16 @@ def copy_to(
     self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Operand:
     """A copy with another dtype, device or memory format."""
+    if device is not None and isinstance(self, Tensor) and _goes_by_numpy(self, device):
+        return opwright.tensor(self, dtype=dtype, device=device)
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
     return opwright.ops.aten.copy_(made, self, non_blocking)
+
+
+def _goes_by_numpy(self: Tensor, device: Any) -> bool:
+    """Whether a copy leaves or reaches a backend that was registered from outside: no kernel knows both arrays."""
+    source, target = backend_of(self.array), backend_named(device)
+    return source is not target and source.key != META and bool((source.key | target.key) & PRIVATE_USE)
 
 
 def to_dtype(self: Operand, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Operand:

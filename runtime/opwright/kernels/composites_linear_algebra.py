@@ -130,11 +130,34 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
     if compute_uv:
         u, s, vh = aten._linalg_svd(self, not some, True)
         return u, s, _adjoint(vh)
-    s = aten._linalg_svd(self, False, False)[1]
+    s = aten.linalg_svdvals(self)
     rows, columns = self.shape[-2:]
     batch = list(self.shape[:-2])
     u, vh = (aten.new_zeros(self, [*batch, size, size]) for size in (rows, columns))
     return u, s, aten.transpose(vh, -2, -1)
+
+
+# Values alone: the vectors are computed as well where a gradient needs them
+
+
+def _is_recorded(operand: Operand) -> bool:
+    return opwright.is_grad_enabled() and isinstance(operand, opwright.Tensor) and operand.requires_grad
+
+
+def linalg_svdvals(A: Operand, driver: str | None) -> Operand:
+    """The singular values, in descending order."""
+    return opwright.ops.aten._linalg_svd(A, False, _is_recorded(A), driver=driver)[1]
+
+
+def linalg_eigvalsh(self: Operand, UPLO: str) -> Operand:
+    """The eigenvalues, in ascending order, of Hermitian matrices of which one triangle is read."""
+    return opwright.ops.aten._linalg_eigh(self, UPLO, _is_recorded(self))[0]
+
+
+def linalg_eigvals(self: Operand) -> Operand:
+    """The eigenvalues, in no order."""
+    aten = opwright.ops.aten
+    return aten.linalg_eig(self)[0] if _is_recorded(self) else aten._linalg_eigvals(self)
 
 
 # Ranks and pseudo-inverses

@@ -8,7 +8,7 @@ from typing import Any
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
 from opwright.kernels.gradients.linear_algebra import gaps
-from opwright.kernels.gradients.reductions import norm_backward
+from opwright.kernels.gradients.reductions import add_gradients, norm_backward
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -41,6 +41,83 @@ def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Te
     """The gradient of each difference of a row of `x1` and one of `x2`."""
     difference = aten.unsqueeze(x1, -2) - aten.unsqueeze(x2, -3)
     return norm_backward(grad, difference, p, result, -1, False)
+
+
+def lu_backward(grad_l: Tensor | None, grad_u: Tensor | None, P: Tensor | None, L: Tensor, U: Tensor) -> Tensor | None:
+    """P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H; without P for no pivoting.
+
+    Of a matrix that is not square, this is the gradient of its square corner, and what lies beyond follows from it.
+    """
+    if grad_l is None and grad_u is None:
+        return None
+    size = min(L.shape[-2], U.shape[-1])
+    corner_l, corner_u = aten.narrow(L, -2, 0, size), aten.narrow(U, -1, 0, size)
+    inner_l: Any = None if grad_l is None else corner_l.mH @ aten.narrow(grad_l, -2, 0, size)
+    inner_u: Any = None if grad_u is None else aten.narrow(grad_u, -1, 0, size) @ corner_u.mH
+    below = beside = None
+    if U.shape[-1] > size and grad_u is not None:
+        rest = U.shape[-1] - size
+        moved, there = aten.narrow(grad_u, -1, size, rest), aten.narrow(U, -1, size, rest)
+        beside = aten.linalg_solve_triangular(L.mH, moved, upper=True, unitriangular=True)
+        inner_l = add_gradients(inner_l, -moved @ there.mH)
+    if L.shape[-2] > size and grad_l is not None:
+        rest = L.shape[-2] - size
+        moved, there = aten.narrow(grad_l, -2, size, rest), aten.narrow(L, -2, size, rest)
+        below = aten.linalg_solve_triangular(U.mH, moved, upper=False, left=False)
+        inner_u = add_gradients(inner_u, -there.mH @ moved)
+    strict = None if inner_l is None else aten.tril(inner_l, -1)
+    inner = add_gradients(strict, None if inner_u is None else aten.triu(inner_u))
+    found = aten.linalg_solve_triangular(corner_l.mH, inner, upper=True, unitriangular=True)
+    found = aten.linalg_solve_triangular(corner_u.mH, found, upper=False, left=False)
+    if U.shape[-1] > size:
+        rest = [*found.shape[:-1], U.shape[-1] - size]
+        found = aten.cat([found, aten.new_zeros(found, rest) if beside is None else beside], -1)
+    if L.shape[-2] > size:
+        rest = [*found.shape[:-2], L.shape[-2] - size, size]
+        found = aten.cat([found, aten.new_zeros(found, rest) if below is None else below], -2)
+    return found if P is None else P @ found
+
+
+def _lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
+    """L, with ones on its diagonal, and U, that a matrix of factors holds."""
+    rows, columns = LU.shape[-2:]
+    size = min(rows, columns)
+    ones = aten.eye(rows, size, dtype=LU.dtype, device=LU.device)
+    return aten.tril(aten.narrow(LU, -1, 0, size), -1) + ones, aten.triu(aten.narrow(LU, -2, 0, size))
+
+
+def _rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
+    """P^T @ value, or P @ value: the rows in the order that the pivots put them in."""
+    rows, count = value.shape[-2], pivots.shape[-1]
+    places = aten.arange(rows, device=pivots.device).expand([*pivots.shape[:-1], rows])
+    for step in range(count):
+        one = aten.to(aten.narrow(pivots, -1, step, 1), places.dtype) - 1
+        other = aten.gather(places, -1, one)
+        here = aten.narrow(places, -1, step, 1)
+        places = aten.slice_scatter(aten.scatter(places, -1, one, here), other, -1, step, step + 1)
+    order = aten.argsort(places, dim=-1) if undone else places
+    order = aten.unsqueeze(order, -1).expand([*value.shape[:-2], rows, value.shape[-1]])
+    return aten.gather(value, -2, order)
+
+
+def lu_factor_backward(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor | None:
+    """That of L and U, which share a matrix."""
+    L, U = _lu_parts(LU)
+    size = L.shape[-1]
+    found = lu_backward(aten.narrow(grad, -1, 0, size), aten.narrow(grad, -2, 0, size), None, L, U)
+    return _rows_pivoted(found, pivots, undone=True) if pivot else found
+
+
+def lu_solve_backward(grad: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool) -> Tensor:
+    """The gradient of the factors: from that of their product A, which is minus the right side's times X^H."""
+    L, U = _lu_parts(LU)
+    of_right = aten.linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
+    if adjoint:
+        of_product = -X @ of_right.mH if left else -of_right.mH @ X
+    else:
+        of_product = -of_right @ X.mH if left else -X.mH @ of_right
+    of_product = _rows_pivoted(of_product, pivots)
+    return aten.tril(of_product @ U.mH, -1) + aten.triu(L.mH @ of_product)
 
 
 def pinv_backward(grad: Tensor, A: Tensor, P: Tensor) -> Tensor:

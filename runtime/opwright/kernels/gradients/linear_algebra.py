@@ -7,6 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
+from opwright.kernels.gradients.reductions import add_gradients
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -26,8 +27,18 @@ def _identity_like(matrix: Tensor) -> Tensor:
     return aten.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device).expand(matrix.shape)
 
 
-def det_backward(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
-    """grad * conj(det) * A^-H."""
+def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
+    """grad * conj(det) * A^-H; where A has no inverse, that of a matrix near to it, if no further gradient is asked
+    for."""
+    if not opwright.is_grad_enabled():
+        diagonal = aten.diagonal(LU, 0, -2, -1)
+        moved = aten.where(diagonal == 0, opwright.finfo(LU.dtype).eps, aten.zeros_like(diagonal))
+        in_place = pivots == aten.arange(1, pivots.shape[-1] + 1, device=pivots.device)
+        det = aten.prod(aten.where(in_place, diagonal + moved, -(diagonal + moved)), -1)
+        scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
+        is_transposed = A.is_contiguous() and as_dtype(A.dtype) not in COMPLEX  # the factors are those of A.mT
+        factors = LU + aten.diag_embed(moved)
+        return aten.linalg_lu_solve(factors, pivots, scale * _identity_like(A), adjoint=not is_transposed)
     scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
     return _adjoint_inverse_times(A, scale * _identity_like(A))
 
@@ -102,6 +113,27 @@ def solve_triangular_backward(
     edge = int(unitriangular)
     of_matrix = aten.triu(of_matrix, edge) if upper else aten.tril(of_matrix, -edge)
     return of_matrix, of_right if mask[1] else None
+
+
+def older_triangular_solve_backward(
+    grad_solution: Tensor | None,
+    grad_clone: Tensor | None,
+    A: Tensor,
+    X: Tensor,
+    upper: bool,
+    transpose: bool,
+    unitriangular: bool,
+    mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the right side and of the matrix of `triangular_solve`, which gives out a copy of the matrix."""
+    if grad_solution is None:
+        return None, grad_clone
+    matrix, is_upper = (A.mT, not upper) if transpose else (A, upper)
+    swapped = [mask[1], mask[0]]
+    of_matrix, of_right = solve_triangular_backward(grad_solution, matrix, X, is_upper, True, unitriangular, swapped)
+    if transpose and of_matrix is not None:
+        of_matrix = of_matrix.mT
+    return of_right, add_gradients(of_matrix, grad_clone) if mask[1] else None
 
 
 def gaps(eigenvalues: Tensor) -> Tensor:

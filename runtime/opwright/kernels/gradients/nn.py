@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.kernels.gradients.reductions import add_gradients
 
 Tensor = Any
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
@@ -136,6 +137,44 @@ def nll_loss_backward(
     return aten.scatter(aten.new_zeros(grad, shape), place, safe, value.expand(safe.shape))
 
 
+def multi_margin_loss_backward(
+    grad: Tensor, self: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """The slope of each other class that comes nearer than `margin`, and minus their sum for the target class."""
+    classes = self.shape[-1] if self.ndim else 1
+    rows = aten.reshape(self, [-1, classes])
+    chosen = aten.reshape(target, [-1, 1])
+    excess = aten.clamp_min(rows - aten.gather(rows, 1, chosen) + margin, 0)
+    slope = 2 * excess if p == 2 else aten.to(excess > 0, rows.dtype)
+    if weight is not None:
+        slope = slope * aten.unsqueeze(aten.index_select(weight, 0, aten.reshape(target, [-1])), -1)
+    slope = aten.scatter(slope, 1, chosen, 0)
+    slope = aten.scatter_add(slope, 1, chosen, -aten.sum(slope, [1], True)) / classes
+    return _of_rows(grad, slope, reduction, self)
+
+
+def multilabel_margin_loss_backward(
+    grad: Tensor, self: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """1 for each pair of a class that is no target and a target that it comes nearer than 1, and -1 for the target."""
+    classes = self.shape[-1] if self.ndim else 1
+    rows = aten.reshape(self, [-1, classes])
+    listed, marks = aten.reshape(target, rows.shape), aten.reshape(is_target, rows.shape)
+    valid = aten.cumprod(aten.to(listed >= 0, rows.dtype), 1)
+    chosen = aten.where(valid == 0, 0, listed)
+    is_near = aten.unsqueeze(rows, 1) - aten.unsqueeze(aten.gather(rows, 1, chosen), 2) + 1 > 0
+    counted = aten.where(is_near, aten.unsqueeze(valid, 2) * aten.unsqueeze(1 - marks, 1), 0)
+    slope = aten.scatter_add(aten.sum(counted, [1]), 1, chosen, -aten.sum(counted, [2])) / classes
+    return _of_rows(grad, slope, reduction, self)
+
+
+def _of_rows(grad: Tensor, slope: Tensor, reduction: int, like: Tensor) -> Tensor:
+    """The gradient of a loss of each row, of which the mean or the sum may have been taken."""
+    scaled = grad if reduction else aten.reshape(grad, [-1, 1])
+    found = scaled * slope
+    return aten.reshape(found / slope.shape[0] if reduction == MEAN else found, like.shape)
+
+
 # Embeddings and normalisation
 
 
@@ -153,6 +192,15 @@ def embedding_backward(
     return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
 
 
+def _statistics(input: Tensor, dims: Sequence[int], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
+    """The mean and the inverse deviation again, with a history of their own: those that the forward call gives out have
+    none, which would make them constants in a second derivative."""
+    input = aten.to(input, dtype)
+    mean = aten.mean(input, dims, True)
+    distance = input - mean
+    return mean, aten.rsqrt(aten.mean(distance * distance, dims, True) + eps)
+
+
 def _normalized_backward(scaled: Tensor, centred: Tensor, rstd: Tensor, dims: Sequence[int]) -> Tensor:
     """The gradient of (x - mean) * rstd, given that of its value and `centred`, that value."""
     mean = aten.mean(scaled, dims, True)
@@ -167,10 +215,13 @@ def layer_norm_backward(
     weight: Tensor | None,
     mean: Tensor,
     rstd: Tensor,
+    eps: float,
     mask: Sequence[bool],
 ) -> Gradients:
     """The gradients of input, weight and bias."""
     outer = input.ndim - len(normalized_shape)
+    if opwright.is_grad_enabled():
+        mean, rstd = _statistics(input, range(outer, input.ndim), eps, rstd.dtype)
     centred = (input - mean) * rstd
     scaled = grad if weight is None else grad * weight
     of_input = _normalized_backward(scaled, centred, rstd, range(outer, input.ndim)) if mask[0] else None
@@ -181,7 +232,7 @@ def layer_norm_backward(
 
 
 def group_norm_backward(
-    grad: Tensor,
+    grads: Sequence[Tensor | None],
     input: Tensor,
     weight: Tensor | None,
     mean: Tensor,
@@ -192,15 +243,23 @@ def group_norm_backward(
     group: int,
     mask: Sequence[bool],
 ) -> Gradients:
-    """The gradients of input, weight and bias."""
-    inner = [N, group, C // group, HxW]
-    rstd = aten.reshape(rstd, [N, group, 1, 1])
-    centred = (aten.reshape(input, inner) - aten.reshape(mean, [N, group, 1, 1])) * rstd
-    grads = aten.reshape(grad, inner)
-    scaled = grads if weight is None else grads * aten.reshape(weight, [1, group, C // group, 1])
-    of_input = _normalized_backward(scaled, centred, rstd, (2, 3)) if mask[0] else None
-    of_weight = aten.reshape(aten.sum(grads * centred, [0, 3]), [C]) if mask[1] else None
-    of_bias = aten.reshape(aten.sum(grads, [0, 3]), [C]) if mask[2] else None
+    """The gradients of input, weight and bias, given those of the result, the means and the inverse deviations."""
+    inner, outer = [N, group, C // group, HxW], [N, group, 1, 1]
+    rstd = aten.reshape(rstd, outer)
+    centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
+    grad, of_mean, of_rstd = grads
+    of_input = of_weight = of_bias = None
+    if grad is not None:
+        values = aten.reshape(grad, inner)
+        scaled = values if weight is None else values * aten.reshape(weight, [1, group, C // group, 1])
+        of_input = _normalized_backward(scaled, centred, rstd, (2, 3)) if mask[0] else None
+        of_weight = aten.reshape(aten.sum(values * centred, [0, 3]), [C]) if mask[1] else None
+        of_bias = aten.reshape(aten.sum(values, [0, 3]), [C]) if mask[2] else None
+    count = C // group * HxW
+    if mask[0] and of_mean is not None:
+        of_input = add_gradients(of_input, (aten.reshape(of_mean, outer) / count).expand(inner))
+    if mask[0] and of_rstd is not None:
+        of_input = add_gradients(of_input, -centred * rstd * rstd * (aten.reshape(of_rstd, outer) / count))
     return None if of_input is None else aten.reshape(of_input, input.shape), of_weight, of_bias
 
 
@@ -221,6 +280,8 @@ def batch_norm_backward(
     dims = [place for place in range(input.ndim) if place != 1]
     if not training and running_mean is not None and running_var is not None:
         mean, rstd = running_mean, aten.rsqrt(running_var + eps)
+    elif opwright.is_grad_enabled():
+        mean, rstd = _statistics(input, dims, eps, rstd.dtype)
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)

@@ -194,25 +194,3 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
         return slope * grad * aten.pow(result, 1 - p)
     slope = aten.sgn(self) * aten.pow(size, p - 1) if p < 2.0 else self * aten.pow(size, p - 2)
     return aten.where(result == 0, 0, slope * (grad / aten.pow(result, p - 1)))
-
-
-def scatter_reduce_backward(
-    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The gradients of what was there and of what was scattered: equal shares of a mean, or of all that are the
-    extreme."""
-    match reduce:
-        case "sum":
-            of_self, of_source = grad, aten.gather(grad, dim, index)
-        case "mean":
-            count = aten.ones_like(grad) if include_self else aten.zeros_like(grad)
-            count = aten.clamp_min(aten.scatter_add(count, dim, index, aten.ones_like(src)), 1)
-            of_self, of_source = grad / count, aten.gather(grad / count, dim, index)
-        case "amax" | "amin":
-            is_self, is_source = self == result, aten.gather(result, dim, index) == src
-            share = grad / aten.scatter_add(aten.to(is_self, grad.dtype), dim, index, aten.to(is_source, grad.dtype))
-            of_self = aten.where(is_self, share, 0)
-            of_source = aten.where(is_source, aten.gather(share, dim, index), 0)
-        case _:
-            raise RuntimeError(f"scatter_reduce has no gradient for reduce={reduce!r} yet")
-    return of_self if include_self else aten.scatter(of_self, dim, index, 0), of_source

@@ -1,0 +1,94 @@
+"""Of what is scattered and reduced where it meets: sums, means, products and extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import opwright
+
+Tensor = Any
+aten = opwright.ops.aten
+
+
+def scatter_reduce_backward(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of what was there and of what was scattered."""
+
+    def fetched(value: Tensor) -> Tensor:
+        return aten.gather(value, dim, index)
+
+    def added(value: Tensor, more: Tensor) -> Tensor:
+        return aten.scatter_add(value, dim, index, more)
+
+    def multiplied(value: Tensor, more: Tensor, include_self: bool = True) -> Tensor:
+        return aten.scatter_reduce(value, dim, index, more, "prod", include_self=include_self)
+
+    reached = src
+    if tuple(index.shape) != tuple(src.shape):
+        for place, size in enumerate(index.shape):
+            reached = aten.narrow(reached, place, 0, size)
+    of_self, of_source = _reduced_backward(
+        grad, self, reached, reduce, include_self, result, fetched, added, multiplied
+    )
+    if reached is not src:
+        pad = [each for have, want in zip(index.shape, src.shape, strict=True) for each in (want - have, 0)]
+        of_source = aten.constant_pad_nd(of_source, pad[::-1], 0)
+    return of_self if include_self else aten.scatter(of_self, dim, index, 0), of_source
+
+
+def index_reduce_backward(
+    grad: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, result: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The same, for slices."""
+
+    def fetched(value: Tensor) -> Tensor:
+        return aten.index_select(value, dim, index)
+
+    def added(value: Tensor, more: Tensor) -> Tensor:
+        return aten.index_add(value, dim, index, more)
+
+    def multiplied(value: Tensor, more: Tensor, include_self: bool = True) -> Tensor:
+        return aten.index_reduce(value, dim, index, more, "prod", include_self=include_self)
+
+    of_self, of_source = _reduced_backward(grad, self, source, reduce, include_self, result, fetched, added, multiplied)
+    return of_self if include_self else aten.index_fill(of_self, dim, index, 0), of_source
+
+
+def _reduced_backward(
+    grad: Tensor,
+    self: Tensor,
+    source: Tensor,
+    reduce: str,
+    include_self: bool,
+    result: Tensor,
+    fetched: Callable[[Tensor], Tensor],
+    added: Callable[[Tensor, Tensor], Tensor],
+    multiplied: Callable[..., Tensor],
+) -> tuple[Tensor, Tensor]:
+    """Both gradients, given what fetches, adds to and multiplies into the places that were written: all of a sum, equal
+    shares of a mean or of all that are the extreme, and for a product the product of all other factors.
+
+    That of the sources is computed by division; a source that is the only zero of its place is left out of the product
+    instead. With two zeros in a place all products are 0, as are their first derivatives.
+    """
+    match reduce:
+        case "sum":
+            return grad, fetched(grad)
+        case "mean":
+            count = aten.ones_like(grad) if include_self else aten.zeros_like(grad)
+            share = grad / aten.clamp_min(added(count, aten.ones_like(source)), 1)
+            return share, fetched(share)
+        case "amax" | "amin":
+            is_self, is_source = self == result, fetched(result) == source
+            share = grad / added(aten.to(is_self, grad.dtype), aten.to(is_source, grad.dtype))
+            return aten.where(is_self, share, 0), aten.where(is_source, fetched(share), 0)
+        case _:
+            of_self = grad * multiplied(aten.ones_like(self), source)
+            is_zero = source == 0
+            zeros = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))
+            is_alone = is_zero & (zeros == 1)
+            without = multiplied(self, aten.where(is_alone, 1, source), include_self)
+            by_division = fetched(grad * result) / aten.where(is_zero, 1, source)
+            return of_self, aten.where(is_alone, fetched(grad * without), by_division)

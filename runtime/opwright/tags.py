@@ -1,0 +1,42 @@
+"""`opwright.Tag`: what may be said of an operator beyond its schema."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+
+__all__ = ["Tag", "as_tags"]
+
+
+class Tag(enum.StrEnum):
+    """A tag of `schemas/tags.yaml`, equal to its name. Names and meanings: `torch.Tag`."""
+
+    core = "core"
+    cudagraph_unsafe = "cudagraph_unsafe"
+    data_dependent_output = "data_dependent_output"
+    dynamic_output_shape = "dynamic_output_shape"
+    flexible_layout = "flexible_layout"
+    generated = "generated"
+    inplace = "inplace"
+    inplace_view = "inplace_view"
+    maybe_aliasing_or_mutating = "maybe_aliasing_or_mutating"
+    needs_contiguous_strides = "needs_contiguous_strides"
+    needs_exact_strides = "needs_exact_strides"
+    needs_fixed_stride_order = "needs_fixed_stride_order"
+    nondeterministic_bitwise = "nondeterministic_bitwise"
+    nondeterministic_seeded = "nondeterministic_seeded"
+    out = "out"
+    out_variant = "out_variant"
+    pointwise = "pointwise"
+    pt2_compliant_tag = "pt2_compliant_tag"
+    reduction = "reduction"
+    view_copy = "view_copy"
+
+
+def as_tags(tags: str | Iterable[str] | None) -> tuple[Tag, ...]:
+    """The tags of one, several or no names, each once, in the order given. Raises ValueError for an unknown name."""
+    names = () if tags is None else (tags,) if isinstance(tags, str) else tags
+    try:
+        return tuple(dict.fromkeys(map(Tag, names)))
+    except ValueError as error:
+        raise ValueError(f"{error}; the tags are {', '.join(Tag)}") from None
