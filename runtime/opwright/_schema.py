@@ -3,7 +3,7 @@
 from __future__ import annotations
 import __future__
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
@@ -112,7 +112,7 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
 
 
 def operator_functions(
-    declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: Mapping[str, Any]
+    declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
 
@@ -124,5 +124,5 @@ def operator_functions(
     text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
     code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
     functions: dict[str, Any] = {}
-    exec(code, dict(known), functions)
+    exec(code, known, functions)
     return functions, text

@@ -163,8 +163,10 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
     while True:
         key, entry = operator.first_entry(keys)
         kernel = entry.registration and entry.registration.kernel
-        if isinstance(kernel, Lazy) and kernel.loaded is None:
-            return kernel
+        if isinstance(kernel, Lazy):
+            if kernel.loaded is None:
+                return kernel
+            kernel = kernel.loaded
         if not isinstance(kernel, Wrapper):
             return None
         keys = _below(operator, key, keys)

@@ -122,7 +122,7 @@ class Lazy:
         self.dense = dense
         self.arrays = arrays
         self.is_composite = is_composite
-        self.loaded: Shim | Composite | None = None
+        self.loaded: Shim | Composite | Wrapper | None = None
 
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""

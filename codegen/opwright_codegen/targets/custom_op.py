@@ -26,8 +26,8 @@ TEMPLATE = "custom_op.py.j2"
 _LOCALS = frozenset(
     (
         "Backward", "Tensor", "UNRECORDED", "active_modes", "array", "below", "check", "finish", "function", "kernel",
-        "modes", "ndarray", "new_node", "node", "operator", "result", "set_modes", "setup_context", "stub", "type",
-        "unrecorded", "wrap",
+        "modes", "ndarray", "new_node", "node", "operator", "refuse_keyword", "result", "set_modes", "setup_context",
+        "stub", "type", "unrecorded", "wrap",
     )
 )  # fmt: skip
 
@@ -69,7 +69,12 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
         "arguments": ", ".join(_arguments(schema, names, held, arrays)),
         "fast_result": _fast_result(schema, names, held, returns_arrays),
         "passed_tuple": tuple_text(names),
-        "edges": tuple_text([_edges(name, tensors) for name, tensors in zip(names, held, strict=True)]),
+        "edges": tuple_text([_edges(names[position], held[position]) for position in positional]),
+        "keyword_tensors": [
+            (argument.name, tuple_text([_edges(name, tensors)]))
+            for argument, name, tensors in zip(schema.arguments, names, held, strict=True)
+            if argument.kwarg_only and tensors is not Tensors.NONE
+        ],
         "needs": tuple_text([_needs(names[position], held[position]) for position in positional]),
         "inputs": tuple_text([names[position] for position in positional]),
         "keywords": _keywords(schema, names),

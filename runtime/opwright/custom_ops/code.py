@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from opwright import _schema
 from opwright.conversion import INTS, is_dtype, is_int_list
-from opwright.custom_ops.recording import finish, new_node
+from opwright.custom_ops.recording import finish, new_node, refuse_keyword
 from opwright.custom_ops.results import result_checker
 from opwright.devices import Device
 from opwright.dispatcher import Operator
@@ -52,6 +52,7 @@ _KNOWN: Final[dict[str, Any]] = {
     "is_int_list": is_int_list,
     "ndarray": ndarray,
     "new_node": new_node,
+    "refuse_keyword": refuse_keyword,
     "set_modes": set_modes,
     "unrecorded": unrecorded,
     "wrap": wrap,

@@ -8,29 +8,18 @@ from typing import Any, Final
 
 from opwright.autograd.function import NOTHING, FunctionCtx
 from opwright.autograd.gradients import fit, zeros
-from opwright.autograd.nodes import MultipleOutputs, Node, Output, next_sequence
+from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import (
-    check_inplace,
-    check_out,
-    check_writable,
-    edges_of,
-    increment_version,
     mark_view,
-    rebase_history,
-    record_several,
 )
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, VIEW
-from opwright.results import tensors_of
-from opwright.tags import Tag
 from opwright.tensor import Tensor
 
-__all__ = ["OperatorContext", "context_of", "finish", "new_node", "unrecordable", "writing"]
-
-Kernel = Callable[..., Any]
+__all__ = ["OperatorContext", "context_of", "finish", "new_node", "refuse_keyword"]
 new_node: Final = object.__new__
 
 
@@ -40,6 +29,7 @@ class OperatorContext(FunctionCtx):
 
     backward: Callable[..., Any]
     operator: Operator
+    needs_input_grad: tuple[Any, ...]  # a bool for each positional argument, a list of them for a list
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
     materialize_grads = True
     saved_for_forward = ()
@@ -68,7 +58,6 @@ class OperatorContext(FunctionCtx):
             )
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
-        flat += [None] * (len(self.edges) - len(flat))  # of keyword-only arguments
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
             if edge is not None and grad is not None:
                 flat[index] = fit(grad, edge, self, index)
@@ -129,6 +118,15 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
     )
 
 
+def refuse_keyword(operator: Operator, name: str, edges: Sequence[Any]) -> None:
+    """Raise AutogradError where a keyword-only Tensor requires grad: `backward` has no place for its gradient."""
+    if any(edge is not None for edge in edges):
+        raise AutogradError(
+            f"{operator.name}: argument '{name}' requires grad, but is keyword-only, and backward returns gradients of "
+            f"positional arguments alone. Pass {name}.detach(), or make it positional"
+        )
+
+
 def finish(node: OperatorContext, result: Any) -> Any:
     """Make results those of a node that `setup_context` has seen, and keep what it named."""
     node.sequence = next_sequence()
@@ -170,97 +168,3 @@ def _saved(node: OperatorContext, tensor: Tensor | None) -> Saved:
     if type(edge) is tuple and edge[0] is node:  # a result: without its edge, which would make a cycle
         return save_result(tensor, edge[1])
     return save(tensor)
-
-
-class NoFormula(MultipleOutputs):
-    """The node of a call that nobody can differentiate."""
-
-    __slots__ = ("operator",)
-    operator: Operator
-
-    @classmethod
-    def of(cls, operator: Operator, edges: Sequence[Any]) -> NoFormula:
-        """The node of a call whose operands have these edges."""
-        made = cls()
-        made.operator = operator
-        made.edges = edges
-        return made
-
-    def name(self) -> str:
-        """The operator's name."""
-        return f"{self.operator.base}Backward"
-
-    def apply(self, *grads: Any) -> Sequence[Any]:
-        """Raise AutogradError."""
-        name = self.operator.name
-        if self.operator.signature.written:
-            hint = "gradients of an operator that writes to its arguments cannot be registered: write a functional one"
-        else:
-            hint = f'register one with opwright.library.register_autograd("{name}", backward, setup_context=...)'
-        raise AutogradError(
-            f"Trying to backward through {name} but no autograd formula was registered. Hint: {hint}, or call it under "
-            "no_grad"
-        )
-
-
-class NoFormulaOfWrite(NoFormula):
-    """The same for an argument that was written to, as the only result."""
-
-    __slots__ = ()
-
-    def output(self, number: int) -> Output:
-        """Shape and dtype of the argument."""
-        return Node.output(self, number)
-
-
-def unrecordable(operator: Operator) -> Callable[[Kernel], Kernel]:
-    """The wrapper of an operator without formula: results and what was written require grad, and a backward through
-    them says that there is none. Leaves that require grad are not written to."""
-    signature = operator.signature
-    written = sorted(signature.written)
-    is_out = Tag.out in operator.tags
-
-    def make(below: Kernel) -> Kernel:
-        def call(*args: Any) -> Any:
-            operands = list(tensors_of(args))
-            if is_out:
-                check_out(operator.base, *operands)
-                return below(*args)
-            changed = list(tensors_of([args[position] for position in written]))
-            for tensor in changed:
-                if _is_differentiable(tensor):
-                    check_inplace(tensor)
-            edges = edges_of(operands)
-            result = below(*args)
-            for tensor in changed:
-                if _is_differentiable(tensor):
-                    rebase_history(tensor, NoFormulaOfWrite.of(operator, (tensor.edge, *edges)))
-            results = [each for each in tensors_of((result,)) if not any(each is other for other in changed)]
-            record_several(results, NoFormula.of(operator, edges))
-            return result
-
-        return call
-
-    return make
-
-
-def writing(operator: Operator) -> Callable[[Kernel], Kernel]:
-    """The wrapper at ADInplaceOrView of an operator that writes to arguments: it checks that it may, and counts."""
-    written = sorted(operator.signature.written)
-
-    def make(below: Kernel) -> Kernel:
-        def call(*args: Any) -> Any:
-            changed = list(tensors_of([args[position] for position in written]))
-            for tensor in changed:
-                check_writable(tensor)
-            for tensor in changed:  # before the kernel, which may fail when it has written half
-                increment_version(tensor)
-            return below(*args)
-
-        return call
-
-    return make
-
-
-def _is_differentiable(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX
