@@ -22,6 +22,7 @@ from opwright.interop import Exchangeable
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
+from opwright.state import active_modes
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 
 ndarray = np.ndarray
@@ -270,7 +271,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Tens
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
-            if self.requires_grad:
+            if self.requires_grad and ((modes := active_modes()) is None or modes.mask & GRAD):
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
