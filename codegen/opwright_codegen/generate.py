@@ -15,6 +15,8 @@ from opwright_codegen.freshness import fresh_folders, generator_files, keep_stam
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
 
 if TYPE_CHECKING:
+    from opwright_codegen.derivative_model import DerivativeSet
+    from opwright_codegen.kernel_modules import KernelModules
     from opwright_codegen.model import OperatorSet
 
 __all__ = ["Job", "UsageError", "check", "generate", "job_of", "render_namespace"]
@@ -143,9 +145,10 @@ def check(job: Job, out: TextIO) -> int:
     """Read the schemas and render what they give, for the errors alone."""
     start = time.perf_counter()
     operators = read_operators(job)
-    check_derivatives(job, operators)
+    derivatives = read_job_derivatives(job, operators)
     for namespace in operators.namespaces:
-        render_namespace(job, operators, namespace, job.folder(namespace, operators.namespaces) if job.output else None)
+        folder = job.folder(namespace, operators.namespaces) if job.output else None
+        render_namespace(job, operators, namespace, folder, derivatives)
     made = sum(operator.generated for operator in operators.operators.values())
     declared = len(operators.operators) - made
     seconds = time.perf_counter() - start
@@ -160,16 +163,29 @@ def read_operators(job: Job) -> OperatorSet:
     return read(job.schemas, job.tags)
 
 
-def check_derivatives(job: Job, operators: OperatorSet) -> None:
-    """Read the derivatives of the job, for the errors alone: nothing is generated from them. Raises SchemaErrors."""
-    if job.derivatives is not None:
-        from opwright_codegen.derivatives import read_derivatives
-        from opwright_codegen.kernel_modules import KernelModules
+def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | None:
+    """The derivatives of the job, None where it has none. Raises SchemaErrors."""
+    if job.derivatives is None:
+        return None
+    from opwright_codegen.derivatives import read_derivatives
 
-        read_derivatives(job.derivatives, operators, KernelModules(job.gradients, job.roots, of="backward function"))
+    return read_derivatives(job.derivatives, operators, gradient_modules(job))
 
 
-def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: Path | None) -> dict[str, str]:
+def gradient_modules(job: Job) -> KernelModules:
+    """The modules of backward functions."""
+    from opwright_codegen.kernel_modules import KernelModules
+
+    return KernelModules(job.gradients, job.roots, of="backward function")
+
+
+def render_namespace(
+    job: Job,
+    operators: OperatorSet,
+    namespace: str,
+    folder: Path | None,
+    derivatives: DerivativeSet | None = None,
+) -> dict[str, str]:
     """The files of one namespace, name to text. Raises SchemaErrors."""
     from opwright_codegen.kernel_modules import KernelModules
     from opwright_codegen.names import is_word
@@ -187,6 +203,8 @@ def render_namespace(job: Job, operators: OperatorSet, namespace: str, folder: P
         kernels=KernelModules(job.kernels, job.roots),
         rules=KernelModules(job.rules, job.roots, of="rule"),
         strict=job.strict,
+        derivatives=derivatives,
+        gradients=gradient_modules(job),
         project=job.project,
     )
 
@@ -201,11 +219,11 @@ def _changes(job: Job, force: bool) -> tuple[list[Changes], dict[str, float]]:
     """What a run changes in each folder, and the seconds that its stages took."""
     start = time.perf_counter()
     operators = read_operators(job)
-    check_derivatives(job, operators)
+    derivatives = read_job_derivatives(job, operators)
     after_read = time.perf_counter()
     namespaces = operators.namespaces
     folders = {namespace: job.folder(namespace, namespaces) for namespace in namespaces}
-    texts = {name: render_namespace(job, operators, name, folder) for name, folder in folders.items()}
+    texts = {name: render_namespace(job, operators, name, folder, derivatives) for name, folder in folders.items()}
     times = {"read": after_read - start, "render": time.perf_counter() - after_read}
     inputs = _input_hashes(job)
     partial = bool(job.only)

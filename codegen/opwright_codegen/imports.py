@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from opwright_codegen.layout import LINE, bracketed
+
 __all__ = ["import_lines", "words_in"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -17,6 +19,14 @@ _MODULES = {
     "numpy.typing": ("DTypeLike", "NDArray"),
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence"),
+    "opwright.autograd.recording": (
+        "Kernel", "check_inplace", "check_no_gradient", "edges_of", "not_implemented", "rebase_history", "record",
+        "record_several", "refuse_recording",
+    ),
+    "opwright.autograd.saved": (
+        "Saved", "save", "save_all", "save_optional", "save_result", "unpack", "unpack_all", "unpack_optional",
+    ),
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
     "opwright.dispatcher": ("Operator", "declare"),
@@ -25,7 +35,7 @@ _MODULES = {
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"),
     "opwright.generator": ("Generator",),
-    "opwright.keys": ("ARRAYS", "DENSE_CPU", "DENSE_CUDA"),
+    "opwright.keys": ("ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
     "opwright.results": ("new_result",),
@@ -34,7 +44,7 @@ _MODULES = {
     "opwright.state": ("active_modes",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
     "opwright.variants": ("write_out", "write_outs", "write_self"),
-}
+}  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
@@ -54,7 +64,7 @@ def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Seque
     sections: tuple[list[str], ...] = ([], [], [], [])
     for module in sorted([*modules, *(f"{name} as {alias}" for module, name, alias in extra if not module)]):
         sections[_section(module.partition(" ")[0])].append(f"import {module}")
-    lines = [(home, f"from {home} import {', '.join(sorted(names, key=_member))}") for home, names in homes.items()]
+    lines = [(home, _import_line(home, sorted(names, key=_member))) for home, names in homes.items()]
     lines += [
         (module, f"from {module} import {name}{'' if alias == name else f' as {alias}'}")
         for module, name, alias in extra
@@ -65,6 +75,11 @@ def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Seque
     ):
         sections[_section(module)].append(line)
     return "\n\n".join("\n".join(section) for section in sections if section)
+
+
+def _import_line(home: str, names: Sequence[str]) -> str:
+    line = f"from {home} import {', '.join(names)}"
+    return line if len(line) <= LINE else bracketed(f"from {home} import (", names, ")")
 
 
 def _section(module: str) -> int:

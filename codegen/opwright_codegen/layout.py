@@ -14,6 +14,7 @@ from opwright_codegen.formula_ast import (
     List,
     Subscript,
     Tuple,
+    Verbatim,
 )
 from opwright_codegen.formula_emit import Spelling, emit, string_text
 
@@ -104,6 +105,8 @@ def formula_lines(formula: Formula, spelling: Spelling, indent: int, before: str
             lines = [f"{before}{opening}", *(f"{pad}    {item}" for item in inner), f"{pad}{closing}{after}"]
         case Binary() | Boolean() | Comparison() | Conditional():
             lines = [operation(text, operators_of(formula), indent, before, after)]
+            if isinstance(formula, Binary) and any(len(line) > LINE - indent for line in lines[0].splitlines()):
+                lines = _long_operation(formula, spelling, indent, before, after)
         case _:
             lines = [f"{before}{text}{after}"]
     return "\n".join(lines)
@@ -120,6 +123,25 @@ def operation(text: str, operators: Sequence[str], indent: int, before: str = ""
     parts = [text] if indent + 4 + len(text) <= LINE else _at_operators(text, operators)
     inner = f"\n{pad}    ".join(parts)
     return f"{before}(\n{pad}    {inner}\n{pad}){after}"
+
+
+def _long_operation(formula: Binary, spelling: Spelling, indent: int, before: str, after: str) -> list[str]:
+    """An operation of which an operand is too long for a line: each operand laid out by itself."""
+    pad = " " * indent
+    if before:
+        inner = _long_operation(formula, spelling, indent + 4, "", "")
+        return [f"{before}(", f"{pad}    {inner[0]}", *inner[1:], f"{pad}){after}"]
+    lines = []
+    operand: Formula = formula
+    while isinstance(operand, Binary) and operand.operator in operators_of(formula):
+        right = operand.right
+        inner_text = emit(right, spelling)
+        if not emit(operand, spelling).endswith(f" {operand.operator} {inner_text}"):  # it needs parentheses
+            right = Verbatim(f"({inner_text})")
+        lines.append(pad + formula_lines(right, spelling, indent, f"{operand.operator} "))
+        operand = operand.left
+    lines.append(formula_lines(operand, spelling, indent))
+    return [*reversed(lines[1:]), lines[0] + after]
 
 
 _LEVELS = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%", "@"))

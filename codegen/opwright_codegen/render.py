@@ -7,16 +7,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 
 from opwright_codegen.bindings import Binding, bind
+from opwright_codegen.derivative_model import DerivativeSet
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.layout import fill_comment
 from opwright_codegen.model import OperatorSet
 from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.targets import (
+    autograd,
     composites,
     custom_op,
     fakes,
@@ -43,11 +46,14 @@ def render(
     kernels: KernelModules,
     rules: KernelModules,
     strict: bool,
+    derivatives: DerivativeSet | None = None,
+    gradients: KernelModules | None = None,
     only: Collection[str] | None = None,
     project: Path | None = None,
 ) -> dict[str, str]:
     """The files of `package`, name to text, for operators of one namespace.
 
+    `derivatives`, with formulas over the backward functions of `gradients`, say what is recorded; without, nothing is.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
     alone. Raises SchemaErrors for formulas and kernels that cannot be.
@@ -56,9 +62,12 @@ def render(
     view = namespace_view(operators, namespace, package, project)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
+    recorded = _Recorded((), gradients or KernelModules(()))
+    if derivatives is not None:
+        recorded = recorded._replace(recordings=autograd.recordings(view, operators, derivatives))
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     shared = {"header": _header(view), "namespace": namespace}
-    for name, template, context in _files(view, bindings, shims):
+    for name, template, context in _files(view, bindings, shims, recorded):
         if _is_wanted(name, only):
             values = context()
             if values is not None:
@@ -77,11 +86,21 @@ _BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND, fakes.BACKEND)
 _Context = Callable[[], Mapping[str, object] | None]
 
 
+class _Recorded(NamedTuple):
+    """What the package records, and the modules of backward functions."""
+
+    recordings: Sequence[autograd.Recording]
+    gradients: KernelModules
+
+
 def _files(
-    view: NamespaceView, bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]
+    view: NamespaceView,
+    bindings: Sequence[Binding],
+    shims: Mapping[str, Mapping[str, ShimNames]],
+    recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
-    yield "__init__.py", package.TEMPLATE, lambda: package.context(view)
+    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, bool(recorded.recordings))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
@@ -90,7 +109,8 @@ def _files(
         yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
     yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
-    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims)
+    yield autograd.FILE, autograd.TEMPLATE, lambda: autograd.context(view, *recorded, shims["CPU"])
+    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
 
 
 def _kernels(

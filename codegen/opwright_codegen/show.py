@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.generate import Job, read_operators, render_namespace
+from opwright_codegen.generate import Job, read_job_derivatives, read_operators, render_namespace
 
 if TYPE_CHECKING:
     from opwright_codegen.model import Operator, OperatorSet
@@ -27,13 +27,12 @@ opwright.dispatch.dump(sys.argv[1])
 def show(job: Job, name: str, out: TextIO) -> int:
     """Print what was declared for an operator, and the code generated from it; for all overloads of a base name."""
     operators = read_operators(job)
+    derivatives = read_job_derivatives(job, operators)
     found = _find(operators, name)
-    texts = {
-        namespace: render_namespace(
-            job, operators, namespace, job.folder(namespace, operators.namespaces) if job.output else None
-        )
-        for namespace in {operator.namespace for operator in found}
-    }
+    texts = {}
+    for namespace in {operator.namespace for operator in found}:
+        folder = job.folder(namespace, operators.namespaces) if job.output else None
+        texts[namespace] = render_namespace(job, operators, namespace, folder, derivatives)
     for index, operator in enumerate(found):
         if index:
             print(file=out)

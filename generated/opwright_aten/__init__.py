@@ -13,5 +13,5 @@ from . import methods, ops, register
 
 __all__ = ["ops"]
 
-install("aten", register.KERNELS)
+install("aten", register.KERNELS, register.WRAPPERS)
 methods.install(Tensor)

@@ -40,6 +40,7 @@ from opwright.registrations import (
     Composite,
     Fallthrough,
     Lazy,
+    LazyWrapper,
     Shim,
     Unbound,
     UserKernel,
@@ -72,7 +73,9 @@ def _chain(operator: Operator, keys: int) -> Function:
             return _fake_kernel("writes_alone", operator)
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
-    if isinstance(kernel, Lazy):
+    if isinstance(kernel, Lazy | LazyWrapper):
+        if not kernel.is_needed(keys):
+            return _chain(operator, _below(operator, key, keys))
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
@@ -121,8 +124,20 @@ def _record(operator: Operator, wrapper: Wrapper, keys: int, below: int) -> Func
         return wrapper.make(rest)
     if not keys & (GRAD | VIEW):
         return rest
+    if not _ends_in_shim(operator, below):
+        rest = _for_autograd("modes", "below_recording", rest)
     kernel = wrapper.make(rest)
     return _for_autograd("recording", "refreshing", kernel, rest, operator.signature) if keys & VIEW else kernel
+
+
+def _ends_in_shim(operator: Operator, keys: int) -> bool:
+    """Whether the last kernel of a chain calls no operators, which would be recorded themselves."""
+    while True:
+        key, entry = operator.first_entry(keys)
+        kernel = entry.registration and entry.registration.kernel
+        if not isinstance(kernel, Wrapper | LazyWrapper):
+            return isinstance(kernel, Shim) or (isinstance(kernel, Lazy) and not kernel.is_composite)
+        keys = _below(operator, key, keys)
 
 
 def _for_autograd(module: str, kind: str, *about: Any) -> Function:
@@ -157,17 +172,15 @@ def compose_arrays(operator: Operator) -> Function:
             return lambda *args: call_with_arrays(operator, args)
 
 
-def find_unloaded(operator: Operator, keys: int) -> Lazy | None:
+def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
     """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry = operator.first_entry(keys)
         kernel = entry.registration and entry.registration.kernel
-        if isinstance(kernel, Lazy):
-            if kernel.loaded is None:
-                return kernel
-            kernel = kernel.loaded
-        if not isinstance(kernel, Wrapper):
+        if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None and kernel.is_needed(keys):
+            return kernel
+        if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
 

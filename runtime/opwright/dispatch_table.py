@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.keys import ALIASES, AUTOGRAD, BACKENDS, DispatchKey, autograd_of, is_served_by_autograd_other
-from opwright.registrations import Fallthrough, Key, Lazy, Registration, Shim, Unbound
+from opwright.registrations import Fallthrough, Key, Lazy, LazyWrapper, Registration, Shim, Unbound
 
 __all__ = ["AMBIGUOUS", "FALLTHROUGH", "MISSING", "Entry", "compute_entry"]
 
@@ -50,7 +50,7 @@ class Entry:
         if self.registration is None:
             return None
         kernel = self.registration.kernel
-        if isinstance(kernel, Lazy):
+        if isinstance(kernel, Lazy | LazyWrapper):
             kernel = kernel.loaded or Unbound(repr(kernel))
         match kernel:
             case Shim(general):

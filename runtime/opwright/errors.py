@@ -9,6 +9,7 @@ __all__ = [
     "DispatchError",
     "DynamicOutputShapeError",
     "FakeKernelError",
+    "GradcheckError",
     "GuardOnDataDependentError",
     "LinAlgError",
     "RegistrationError",
@@ -34,6 +35,10 @@ class ArgumentError(DispatchError, TypeError):
 
 class AutogradError(RuntimeError):
     """A call that gradients cannot be recorded for."""
+
+
+class GradcheckError(RuntimeError):
+    """`gradcheck` found a gradient that is wrong: of which output and input, where, and what the cause may be."""
 
 
 class FakeKernelError(RuntimeError):

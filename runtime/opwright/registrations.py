@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.keys import DispatchKey, parse_key
+from opwright.keys import GRAD, VIEW, DispatchKey, parse_key
 
 __all__ = [
     "ArrayKernel",
@@ -23,6 +23,7 @@ __all__ = [
     "Kernel",
     "Key",
     "Lazy",
+    "LazyWrapper",
     "Registration",
     "Shim",
     "Unbound",
@@ -122,7 +123,11 @@ class Lazy:
         self.dense = dense
         self.arrays = arrays
         self.is_composite = is_composite
-        self.loaded: Shim | Composite | Wrapper | None = None
+        self.loaded: Shim | Composite | None = None
+
+    def is_needed(self, keys: int) -> bool:
+        """Whether a call with these keys gets to the kernel."""
+        return True
 
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
@@ -141,8 +146,33 @@ class Lazy:
         return f"{self.module}:{self.general}"
 
 
+class LazyWrapper:
+    """A generated wrapper in a module that is imported when a call first needs it. One that `is_left_out` of calls that
+    record nothing is not imported for them."""
+
+    __slots__ = ("function", "is_left_out", "loaded", "module")
+
+    def __init__(self, module: str, function: str, *, is_left_out: bool) -> None:
+        self.module = module
+        self.function = function
+        self.is_left_out = is_left_out
+        self.loaded: Wrapper | None = None
+
+    def is_needed(self, keys: int) -> bool:
+        """Whether a call with these keys gets to the wrapper."""
+        return not self.is_left_out or keys & (GRAD | VIEW) != 0
+
+    def load(self) -> None:
+        """Import the module. Must not be called with the lock held."""
+        self.loaded = Wrapper(getattr(importlib.import_module(self.module), self.function), is_generated=True)
+
+    def __repr__(self) -> str:
+        return f"{self.module}:{self.function}"
+
+
 Kernel = (
     Shim | Composite | UserKernel | ArrayKernel | Wrapper | Boxed | BackendSelect | Fallthrough | Unbound | Lazy
+    | LazyWrapper
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from opwright.registrations import (
     Kernel,
     Key,
     Lazy,
+    LazyWrapper,
     Registration,
     Shim,
     Unbound,
@@ -34,7 +35,20 @@ from opwright.registrations import (
 __all__ = ["Handle", "as_key", "install", "register", "register_fallback"]
 
 Row = tuple[str, str, str, str, str, str]
-_FORMS = (ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, Shim, Unbound, UserKernel, Wrapper)
+WrapperRow = tuple[str, str, str, str]
+_FORMS = (
+    ArrayKernel,
+    BackendSelect,
+    Boxed,
+    Composite,
+    Fallthrough,
+    Lazy,
+    LazyWrapper,
+    Shim,
+    Unbound,
+    UserKernel,
+    Wrapper,
+)
 
 
 class Handle:
@@ -145,8 +159,9 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row[2] or row[0] not in bound]
 
 
-def install(namespace: str, rows: Iterable[Row]) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays).
+def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays); and
+    its wrappers: (operator, key, module, function).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
@@ -164,4 +179,10 @@ def install(namespace: str, rows: Iterable[Row]) -> None:
             operator.forget_table()
             if module and not is_composite:  # a composite may be a function of the user's
                 generated.add(module)
+        for name, key_name, module, function in wrappers:
+            operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+            key = as_key(key_name)
+            wrapper = LazyWrapper(module, function, is_left_out=key_name.startswith("Autograd"))
+            operator.registrations.setdefault(key, []).append(Registration(key, wrapper, operator.where))
+            operator.forget_table()
     _silence(generated)

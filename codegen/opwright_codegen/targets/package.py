@@ -9,6 +9,7 @@ __all__ = ["TEMPLATE", "context"]
 TEMPLATE = "__init__.py.j2"
 
 
-def context(view: NamespaceView) -> dict[str, object]:
+def context(view: NamespaceView, has_wrappers: bool) -> dict[str, object]:
     """What the template shows."""
-    return {"has_methods": any("method" in o.operator.variants for o in view.operators.values())}
+    has_methods = any("method" in o.operator.variants for o in view.operators.values())
+    return {"has_methods": has_methods, "has_wrappers": has_wrappers}

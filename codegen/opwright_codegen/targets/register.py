@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, VariantOf, composite_bindings
 from opwright_codegen.layout import LINE, bracketed, quoted
+from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.composites import composite_names
 from opwright_codegen.targets.shims import ShimNames
 
@@ -15,8 +16,10 @@ TEMPLATE = "register.py.j2"
 _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
-def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]]) -> dict[str, object]:
-    """What the template shows: a row for each kernel, and the modules that the rows speak of."""
+def context(
+    bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]], recordings: Sequence[Recording]
+) -> dict[str, object]:
+    """What the template shows: a row for each kernel and each wrapper, and the modules that the rows speak of."""
     composites = composite_names(composite_bindings(bindings))
     rows = []
     modules = set()
@@ -24,6 +27,11 @@ def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNa
         module, functions = _served(binding, shims, composites)
         modules.add(module)
         rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
+    wrappers = [
+        _row((quoted(found.view.name), quoted(found.key), "AUTOGRAD", quoted(found.function))) for found in recordings
+    ]
+    if wrappers:
+        modules.add("AUTOGRAD")
     used = [
         (name, file)
         for name, file in (
@@ -31,10 +39,11 @@ def context(bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNa
             ("KERNELS_CUDA", "kernels_cuda"),
             ("FAKES", "fakes"),
             ("COMPOSITES", "composites"),
+            ("AUTOGRAD", "autograd"),
         )
         if name in modules
     ]
-    return {"rows": rows, "modules": used}
+    return {"rows": rows, "wrappers": wrappers, "modules": used}
 
 
 def _served(

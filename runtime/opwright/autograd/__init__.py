@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from opwright.autograd import detach as _detach  # noqa: F401
 from opwright.autograd import graph
 from opwright.autograd.anomaly import detect_anomaly, set_detect_anomaly
@@ -17,9 +20,20 @@ from opwright.autograd.modes import (
 )
 from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
+from opwright.errors import GradcheckError
+
+if TYPE_CHECKING:
+    from opwright.autograd.checking import gradcheck, gradgradcheck
 
 __all__ = [
-    "Function", "Node", "backward", "detect_anomaly", "enable_grad", "grad", "graph", "inference_mode",
-    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "once_differentiable", "saved_tensors_hooks",
-    "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradcheckError", "Node", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck",
+    "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "once_differentiable", "saved_tensors_hooks", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`gradcheck` and `gradgradcheck` are loaded when they are first named."""
+    if name in ("gradcheck", "gradgradcheck"):
+        return getattr(import_module("opwright.autograd.checking"), name)
+    raise AttributeError(f"module 'opwright.autograd' has no attribute {name!r}")

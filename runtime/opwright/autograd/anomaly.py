@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
@@ -100,12 +100,12 @@ def noting(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def apply(node: Node, grads: Sequence[Any]) -> Sequence[Any]:
-    """Run a node; what goes wrong is shown with the forward call. Raises RuntimeError for NaN."""
+def apply(node: Node, grads: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
+    """Run a node, `options` by keyword; what goes wrong is shown with the forward call. Raises RuntimeError for NaN."""
     outer = _running.get()
     _running.set(node)
     try:
-        results = node.apply(*grads)
+        results = node.apply(*grads, **options)
         if _check_nan.get():
             for index, result in enumerate(results):
                 if isinstance(result, Tensor) and _has_nan(result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.autograd import engine
+from opwright.autograd import batched, engine
 from opwright.autograd.accumulate import add_to
 from opwright.autograd.gradients import aten, ones_like
 from opwright.autograd.nodes import AccumulateGrad, Edge
@@ -61,19 +61,17 @@ def grad(
     """The gradients of the sum of `outputs` with respect to each of `inputs`; no `grad` changes.
 
     `grad_outputs`, `retain_graph`, `create_graph` as in `backward`. An input that the outputs do not depend on is an
-    error, unless `allow_unused`, where its gradient is None, or `materialize_grads`, where it is zeros.
+    error, unless `allow_unused`, where its gradient is None, or `materialize_grads`, where it is zeros. With
+    `is_grads_batched` each of `grad_outputs` is a stack of gradients, and each result the stack of theirs.
     """
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True needs vmap, which there is not yet: loop over the gradients")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots = _roots(_as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    wanted = _as_tuple(inputs)
-    targets = _targets(wanted)
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
+    roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    find = _find_batched if is_grads_batched else _find
+    found = find(roots, grad_outputs, _targets(wanted), keep, create_graph)
     for index, (tensor, value) in enumerate(zip(wanted, found, strict=True)):
         if value is not None:
             continue
@@ -87,6 +85,23 @@ def grad(
     return tuple(found)
 
 
+def _find(
+    roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
+) -> list[Any]:
+    """The gradients of the targets."""
+    return engine.run(_roots(roots, grads), keep_graph=keep_graph, create_graph=create_graph, targets=targets)
+
+
+def _find_batched(
+    roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
+) -> list[Any]:
+    """The same of each sample of a batch, stacked; the graph is kept up to the last."""
+    samples = batched.split(roots, _given(roots, grads))
+    kept = [True] * (len(samples) - 1) + [keep_graph]
+    each = zip(samples, kept, strict=True)
+    return batched.stack([_find(roots, sample, targets, keeps, create_graph) for sample, keeps in each])
+
+
 def _as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
     found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
     for tensor in found:
@@ -96,6 +111,11 @@ def _as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
 
 
 def _roots(tensors: tuple[Tensor, ...], grads: Gradients) -> list[tuple[Edge, Tensor]]:
+    return [_root(index, *pair) for index, pair in enumerate(zip(tensors, _given(tensors, grads), strict=True))]
+
+
+def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | None]:
+    """A gradient, or None, for each tensor. Raises RuntimeError, TypeError."""
     given: Sequence[Tensor | None]
     if grads is None or isinstance(grads, Tensor):
         given = (None,) * len(tensors) if grads is None else (grads,)
@@ -103,7 +123,10 @@ def _roots(tensors: tuple[Tensor, ...], grads: Gradients) -> list[tuple[Edge, Te
         given = tuple(grads)
     if len(given) != len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    return [_root(index, *pair) for index, pair in enumerate(zip(tensors, given, strict=True))]
+    for gradient in given:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    return given
 
 
 def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
@@ -117,8 +140,6 @@ def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Te
                 f"grad can be implicitly created only for real scalar outputs but got {dtype_name(tensor.dtype)}"
             )
         return tensor.edge, ones_like(tensor)
-    if not isinstance(gradient, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.shape != tensor.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {list(gradient.shape)} and output[{index}] has a "

@@ -224,7 +224,8 @@ class _Pass:
         if not node.takes_undefined and all(grad is None for grad in several):
             results = (None,) * len(edges)
         else:
-            results = anomaly.apply(node, several) if self.is_careful else node.apply(*several)
+            asked = {"edges": edges} if node.takes_edges and edges is not node.edges else {}
+            results = anomaly.apply(node, several, asked) if self.is_careful else node.apply(*several, **asked)
         if extra is not None and extra.hooks:
             results = call_hooks(extra.hooks, results, several)
         return edges, results

@@ -49,6 +49,20 @@ def with_recording(modes: Modes | None) -> Modes | None:
     return None if mask == -1 and not modes.include else Modes(modes.include, mask)
 
 
+def below_recording(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel over other operators, in whose calls these are not recorded: the call is recorded as a whole."""
+
+    def call(*args: Any) -> Any:
+        outer = active_modes()
+        set_modes(Modes(outer.include, outer.mask & ~AUTOGRAD) if outer else Modes(0, ~AUTOGRAD))
+        try:
+            return kernel(*args)
+        finally:
+            set_modes(outer)
+
+    return call
+
+
 class _Switch:
     """A context manager, which may be entered again within itself, and a decorator, of generator functions too."""
 

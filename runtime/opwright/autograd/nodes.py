@@ -26,7 +26,9 @@ from opwright.layouts import Shape
 if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
-__all__ = ["AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "next_sequence", "node_of"]
+__all__ = [
+    "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
+]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
 Edge = Any  # a Node with one output, or (node, number)
@@ -63,6 +65,7 @@ class Node:
     dtype: DType | None
     extra: NodeExtra | None
     saved: ClassVar[tuple[str, ...]] = ()
+    takes_edges: ClassVar[bool] = False  # whether `apply` is told which edges are asked for, `edges=`
     takes_undefined: ClassVar[bool] = False  # whether `apply` wants to be called where no gradient is defined
 
     def apply(self, grad: Gradient) -> Sequence[Gradient]:
@@ -131,6 +134,20 @@ class MultipleOutputs(Node):
         found = self.outputs[number]
         assert found is not None
         return found
+
+
+class Recorded(Node):
+    """A generated node: where `apply` is given other `edges` than its own, it computes no gradients but theirs."""
+
+    __slots__ = ()
+    takes_edges = True
+
+
+class RecordedSeveral(MultipleOutputs):
+    """A generated node of several results."""
+
+    __slots__ = ()
+    takes_edges = True
 
 
 class AccumulateGrad(Node):

@@ -21,11 +21,10 @@ from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "check_inplace", "check_out", "check_writable", "edges_of", "increment_version", "mark_view", "rebase_history",
-    "record", "record_several", "refresh", "refreshing", "register_hook", "register_post_accumulate_hook",
-    "retain_grad", "retains_grad",
+    "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
+    "mark_view", "not_implemented", "rebase_history", "record", "record_several", "refresh", "refreshing",
+    "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad",
 ]  # fmt: skip
-
 
 Kernel = Callable[..., Any]
 
@@ -61,11 +60,14 @@ def edges_of(tensors: Iterable[Tensor | None]) -> tuple[Edge, ...]:
 
 
 def record(result: Tensor, node: Node) -> Tensor:
-    """Make a new tensor the only result of a node, whose edges are set; a view notes what history it knows."""
+    """Make a new tensor the only result of a node, whose edges are set; a view notes what history it knows. One that
+    cannot have a gradient gets no history."""
     node.sequence = next_sequence()
     node.extra = None
     node.shape = result.shape
-    node.dtype = result.dtype
+    node.dtype = dtype = result.dtype
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        return result
     result.edge = node
     result.keys |= GRAD
     if result.keys & VIEW:
@@ -151,6 +153,36 @@ def check_out(name: str, *tensors: Tensor | None) -> None:
         )
 
 
+def check_no_gradient(name: str, argument: str, tensors: Tensor | Sequence[Tensor | None] | None) -> None:
+    """Raise RuntimeError for an argument that requires grad, of an operator that has no formula for it."""
+    for tensor in (tensors,) if tensors is None or isinstance(tensors, Tensor) else tensors:
+        if tensor is not None and tensor.edge is not None:
+            raise RuntimeError(
+                f"{name}(): the derivative for '{argument}' is not implemented. Pass {argument}.detach() where no "
+                "gradient with respect to it is wanted."
+            )
+
+
+def not_implemented(name: str, argument: str, reason: str) -> NotImplementedError:
+    """What is raised where a gradient is asked for that nobody has written."""
+    return NotImplementedError(f"the derivative of {name} with respect to '{argument}' is not implemented: {reason}")
+
+
+def refuse_recording(name: str, *positions: int) -> Callable[[Kernel], Kernel]:
+    """The wrapper of a variant with `out=`: none of the tensors at these positions may require grad."""
+
+    def make(below: Kernel) -> Kernel:
+        def kernel(*args: Any) -> Any:
+            for position in positions:
+                value = args[position]
+                check_out(name, *(value if isinstance(value, list) else (value,)))
+            return below(*args)
+
+        return kernel
+
+    return make
+
+
 def _view_error(view: Tensor, creation: str, what: str) -> str:
     if creation in ("custom_function", "several"):
         made = "" if view.edge is None else f"Output {number_of(view.edge)} of {node_of(view.edge).name()} "
@@ -169,7 +201,9 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
     node.sequence = next_sequence()
     node.extra = None
     node.shape = tensor.shape
-    node.dtype = tensor.dtype
+    node.dtype = dtype = tensor.dtype
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        return tensor
     extra = tensor.extra
     if extra is not None and extra.base is not None:
         base = extra.base

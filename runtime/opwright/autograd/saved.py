@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
@@ -16,9 +16,13 @@ from opwright.keys import AUTOGRAD, GRAD
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
-__all__ = ["Saved", "save", "save_result", "saved_tensors_hooks", "unpack"]
+__all__ = [
+    "Saved", "save", "save_all", "save_optional", "save_result", "saved_tensors_hooks", "unpack", "unpack_all",
+    "unpack_optional",
+]  # fmt: skip
 
-Saved = Any  # what `save` and `save_result` return: opaque to those who call them
+Saved = Any  # what `save` and its like return: opaque to those who call them
+_ABSENT: Final = ()  # an optional tensor that was not given; None is one that was freed
 
 _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
@@ -82,6 +86,16 @@ def save_result(result: Tensor, number: int = 0) -> Saved:
     return _SavedResult(result, number)
 
 
+def save_optional(tensor: Tensor | None) -> Saved:
+    """A tensor, or None, as a node keeps it."""
+    return _ABSENT if tensor is None else save(tensor)
+
+
+def save_all(tensors: Iterable[Tensor | None] | None) -> Saved:
+    """A list of tensors as a node keeps it; some of them, or the list, may be None."""
+    return _ABSENT if tensors is None else [save_optional(tensor) for tensor in tensors]
+
+
 def _save_uncommon(tensor: Tensor) -> Saved:
     if is_inference(tensor.keys):
         raise RuntimeError(
@@ -105,14 +119,21 @@ def unpack(saved: Saved, node: Node) -> Tensor:
     return _unpack_uncommon(saved, node)
 
 
+def unpack_optional(saved: Saved, node: Node) -> Tensor | None:
+    """The tensor, or None, that a node saved. Raises RuntimeError as `unpack` does."""
+    return None if saved is _ABSENT else unpack(saved, node)
+
+
+def unpack_all(saved: Saved, node: Node) -> Any:
+    """The list of tensors that a node saved. Raises RuntimeError as `unpack` does."""
+    if saved is None:
+        raise _freed(node)
+    return None if saved is _ABSENT else [unpack_optional(each, node) for each in saved]
+
+
 def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
     if saved is None:
-        raise RuntimeError(
-            f"Trying to backward through the graph a second time (or directly access saved tensors after they have "
-            f"already been freed), at {node.name()}. Saved intermediate values of the graph are freed when you call "
-            ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
-            "second time or if you need to access saved tensors after calling backward."
-        )
+        raise _freed(node)
     if type(saved) is tuple:
         tensor, version = saved
         raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
@@ -123,6 +144,15 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
             raise _modified(made, edge, saved.version, saved.storage.version)
         return made
     return _unpack_hooked(saved, node)
+
+
+def _freed(node: Node) -> RuntimeError:
+    return RuntimeError(
+        f"Trying to backward through the graph a second time (or directly access saved tensors after they have "
+        f"already been freed), at {node.name()}. Saved intermediate values of the graph are freed when you call "
+        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
+        "second time or if you need to access saved tensors after calling backward."
+    )
 
 
 def _own_edge(node: Node, number: int) -> Edge:

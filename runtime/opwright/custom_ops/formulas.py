@@ -8,7 +8,7 @@ from typing import Any
 from opwright.custom_ops.code import OperatorCode, code_of
 from opwright.custom_ops.recording import context_of
 from opwright.dispatcher import Operator
-from opwright.registrations import Lazy, Wrapper
+from opwright.registrations import LazyWrapper, Wrapper
 from opwright.tags import Tag
 
 __all__ = ["Formula", "check_differentiable"]
@@ -40,7 +40,7 @@ def check_differentiable(operator: Operator) -> None:
     )
 
 
-class Formula(Lazy):
+class Formula(LazyWrapper):
     """A formula as the kernel of an Autograd key; its wrapper is rendered when a recorded call needs it."""
 
     __slots__ = ("_arrays", "_backward", "_code", "_operator", "_returns_arrays", "_setup_context", "jvp")
@@ -58,6 +58,7 @@ class Formula(Lazy):
             if function is not None and not callable(function):
                 raise TypeError(f"an autograd formula is made of functions, got {type(function).__name__} {function!r}")
         self.loaded = None
+        self.is_left_out = True
         self.jvp = jvp
         self._operator = operator
         self._backward = backward

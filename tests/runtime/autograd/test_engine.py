@@ -260,12 +260,6 @@ def test_generated_wrappers_are_left_out_where_nothing_is_recorded() -> None:
             handle.remove()
 
 
-def test_is_grads_batched_says_what_to_do() -> None:
-    x = leaf()
-    with pytest.raises(NotImplementedError, match="vmap"):
-        opwright.autograd.grad(x.sum(), x, is_grads_batched=True)
-
-
 def test_a_node_without_apply_says_so() -> None:
     with pytest.raises(NotImplementedError, match="Node has no apply"):
         Node().apply(None)

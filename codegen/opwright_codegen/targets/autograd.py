@@ -1,0 +1,181 @@
+"""`autograd.py`: what records calls for a backward pass, a Node class and wrappers for each differentiable operator.
+
+Note [Names of nodes]
+`AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
+of derivatives.yaml. Calls of in-place variants are nodes of the same class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.derivative_model import DEFAULT_KEY, DerivativeSet, Differentiability
+from opwright_codegen.formula_ast import Formula, Kind, Reference, walk
+from opwright_codegen.imports import import_lines, words_in
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.model import OperatorGroup, OperatorSet
+from opwright_codegen.names import Namer
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
+from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
+from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.views import NamespaceView, OperatorView
+
+__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings"]
+
+FILE = "autograd.py"
+TEMPLATE = "autograd.py.j2"
+_RESERVED = (
+    "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
+    "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
+    "dtypes", "edges_of", "list", "math", "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history",
+    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_result", "type",
+    "unpack", "unpack_all", "unpack_optional",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node."""
+
+    view: OperatorView
+    entry: Differentiability
+    key: str
+    function: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What stands together in the module: a class and the wrappers that make it."""
+
+    node: NodeClass
+    wrappers: tuple[Wrapper, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def recordings(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Recording, ...]:
+    """What is recorded, by entry of derivatives.yaml: the operator, its in-place variants, those with `out=`."""
+    namer = Namer(_RESERVED)
+    groups = {group.functional.name: group for group in operators.groups if group.functional is not None}
+    found = []
+    counts: dict[str, int] = {}
+    for name, by_key in derivatives.entries.items():
+        for key, entry in by_key.items():
+            if name not in view.operators or not entry.derivatives:
+                continue
+            prefix = _prefix(entry.operator.schema.name.base)
+            number = counts[prefix] = counts.get(prefix, -1) + 1
+            node = namer.claim(f"{prefix}{number}")
+            dispatch = "Autograd" if key == DEFAULT_KEY else key
+            for variant in _variants(name, groups.get(name), view):
+                wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
+                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
+    return tuple(found)
+
+
+def _prefix(base: str) -> str:
+    words = "".join(word.title() for word in base.split("_"))
+    return f"{words}Backward".replace("ForwardBackward", "Backward")
+
+
+def _variants(name: str, group: OperatorGroup | None, view: NamespaceView) -> Iterator[OperatorView]:
+    """The operator and its variants, as far as they are no composites of operators that are recorded themselves."""
+    variants = [name, *(v.name for v in (group.inplace, group.out) if v is not None)] if group else [name]
+    for variant in dict.fromkeys(variants):
+        found = view.operators[variant]
+        if not any(key.startswith("CompositeImplicit") for key, _ in found.operator.dispatch):
+            yield found
+
+
+def context(
+    view: NamespaceView,
+    found: Sequence[Recording],
+    functions: KernelModules,
+    shims: Mapping[str, ShimNames],
+) -> dict[str, object] | None:
+    """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
+    if not found:
+        return None
+    modules = _modules(found, functions)
+    spelled = {
+        name: f"{modules[function.module]}.{name}"
+        for name in functions.names
+        if not name.startswith("_") and (function := functions.find(name)) is not None and function.module in modules
+    }
+    operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
+    by_node: dict[str, list[Recording]] = {}
+    for recording in found:
+        by_node.setdefault(recording.node, []).append(recording)
+    blocks = [_block(view, own, operators, spelled, shims) for own in by_node.values()]
+    return {"blocks": blocks, "imports": _imports(blocks, modules)}
+
+
+def _block(
+    view: NamespaceView,
+    own: Sequence[Recording],
+    operators: Mapping[str, str],
+    functions: Mapping[str, str],
+    shims: Mapping[str, ShimNames],
+) -> _Block:
+    first = own[0]
+    builder = NodeBuilder(
+        view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, operators, functions
+    )
+    wrappers = []
+    refusals = []
+    for recording in own:
+        if recording.view.schema.kind is SchemaKind.OUT:
+            refusals.append(refusal(recording.view, recording.function, builder.inputs))
+            continue
+        is_fast = _is_fast(recording.view, shims)
+        wrappers.append(
+            WrapperBuilder(recording.view, recording.function, builder, view.builtins, None, is_fast).build()
+        )
+    return _Block(builder.build(), tuple(wrappers), tuple(refusals))
+
+
+def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
+    """Whether the operator has a fast shim: then every step of a recorded call shows."""
+    names = shims.get(view.name)
+    return names is not None and names.facts is not None and not names.facts.writes and not names.facts.is_truth
+
+
+def _modules(found: Sequence[Recording], functions: KernelModules) -> dict[str, str]:
+    """What the module calls the modules of backward functions that it imports."""
+    namer = Namer((*_RESERVED, *(recording.function for recording in found)))
+    modules: dict[str, str] = {}
+    for recording in found:
+        for formula in _formulas(recording.entry):
+            for node in walk(formula):
+                if isinstance(node, Reference) and node.kind is Kind.FUNCTION:
+                    function = functions.find(node.name)
+                    if function is not None and function.module not in modules:
+                        last = function.module.rpartition(".")[2]
+                        modules[function.module] = namer.claim(f"{last}_gradients")
+    return modules
+
+
+def _formulas(entry: Differentiability) -> Iterator[Formula]:
+    for derivative in entry.derivatives:
+        if derivative.formula is not None and derivative.reason is None:
+            yield derivative.formula
+    for saved in (*entry.saved_inputs, *entry.saved_outputs):
+        if isinstance(saved.fact, Formula):
+            yield saved.fact
+
+
+def _imports(blocks: Sequence[_Block], modules: Mapping[str, str]) -> str:
+    texts: list[str] = []
+    for block in blocks:
+        texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
+        for wrapper in block.wrappers:
+            texts += (wrapper.head, wrapper.signature, *wrapper.statements)
+        texts += [each.value for each in block.refusals]
+    words = words_in(texts)
+    whole = [name for name in ("builtins", "math") if name in words]
+    extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
+    if "ops" in words:
+        extra.append((".", "ops", "ops"))
+    return import_lines(words, whole, extra)

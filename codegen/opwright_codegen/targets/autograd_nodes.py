@@ -1,0 +1,281 @@
+"""Node classes of `autograd.py`: a slot for each thing that formulas of an operator need again, and the gradients.
+
+Note [What is saved]
+Each formula keeps what it names, and only if its input needs a gradient: `other` of a product is saved if `self` does.
+A fact about a tensor (`self.shape`) is saved in the tensor's place. In a backward pass a formula is evaluated only
+where its gradient is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from opwright_codegen.derivative_model import Derivative, Differentiability, Saved
+from opwright_codegen.formula_ast import (
+    Call,
+    Constant,
+    Formula,
+    Kind,
+    Reference,
+    Subscript,
+    Tuple,
+    Verbatim,
+    rewrite,
+)
+from opwright_codegen.formula_emit import Spelling
+from opwright_codegen.formula_resolve import BUILTINS
+from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.names import BuiltinNames, Namer
+from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.views import OperatorView, Side, Tensors, annotation, signature, tensors_in, tuple_text
+
+__all__ = ["NodeBuilder", "NodeClass", "Slot"]
+
+# What Node and MultipleOutputs have themselves.
+_MEMBERS = (
+    "apply", "dtype", "edges", "extra", "metadata", "more", "name", "next_functions", "output", "outputs",
+    "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "takes_edges", "takes_undefined",
+)  # fmt: skip
+_LOCALS = ("Any", "Edge", "Sequence", "edges", "grad", "grads", "mask", "not_implemented", "ops", "self", "unpack")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a node keeps: the thing or the fact, under which name, and the inputs whose gradients need it."""
+
+    name: str
+    saved: Saved
+    tensors: Tensors
+    annotation: str
+    is_result: bool
+    inputs: frozenset[str]
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether tensors are kept, which are saved, unpacked and freed."""
+        return self.saved.fact is None and self.tensors is not Tensors.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """The class of one operator's calls, as the template shows it."""
+
+    comment: str
+    name: str
+    base: str
+    slots: str
+    fields: tuple[str, ...]
+    signature: str
+    statements: tuple[str, ...]
+
+
+class NodeBuilder:
+    """Builds the class for an entry of derivatives.yaml. `functions` are the texts that operators and backward
+    functions are called by."""
+
+    def __init__(
+        self,
+        view: OperatorView,
+        entry: Differentiability,
+        name: str,
+        builtins: BuiltinNames,
+        operators: Mapping[str, str],
+        functions: Mapping[str, str],
+    ) -> None:
+        self.schema: FunctionSchema = view.schema
+        self.entry = entry
+        self.name = name
+        self.inputs = entry.differentiable_inputs
+        self._view = view
+        self._builtins = builtins
+        self.operators = operators
+        self._functions = functions
+        self._types = {a.name: a.type for a in self.schema.arguments}
+        self._types |= {
+            name: result.type for name, result in zip(self.schema.output_names, self.schema.returns, strict=True)
+        }
+        self.slots = self._slots()
+        namer = Namer((*_LOCALS, *functions.values()))
+        self._edges = {name: namer.claim(f"{name}_edge" + "s" * self._is_list(name)) for name in self.inputs}
+        self._grads = {name: namer.claim(f"grad_{name}") for name in self.inputs}
+        outputs = [self.schema.returns[place].name for place in entry.differentiable_outputs]
+        self._own = {f"grad_{name}": namer.claim(f"grad_{name}_") for name in outputs if name is not None}
+        self._own |= {name: namer.claim(name) for name in self._types}
+
+    # -- what is kept
+
+    @property
+    def is_several(self) -> bool:
+        """Whether gradients of several results arrive."""
+        places = self.entry.differentiable_outputs
+        return len(places) > 1 or any(self.schema.returns[place].type.is_list_like for place in places)
+
+    def _is_list(self, name: str) -> bool:
+        return tensors_in(self._types[name]) not in (Tensors.ONE, Tensors.OPTIONAL)
+
+    def _slots(self) -> tuple[Slot, ...]:
+        namer = Namer(_MEMBERS)
+        needed: dict[str, set[str]] = {}
+        found: dict[str, tuple[Saved, bool]] = {}
+        for derivative in self.entry.derivatives:
+            for is_result, each in ((False, derivative.saved_inputs), (True, derivative.saved_outputs)):
+                for saved in each:
+                    found[saved.name] = saved, is_result
+                    needed.setdefault(saved.name, set()).update(derivative.inputs)
+        slots = []
+        for name, (saved, is_result) in found.items():
+            tensors = Tensors.NONE if saved.fact is not None else tensors_in(self._types[saved.of])
+            slots.append(
+                Slot(
+                    namer.claim(name),
+                    saved,
+                    tensors,
+                    self._annotation(saved, tensors),
+                    is_result,
+                    frozenset(needed[name]),
+                )
+            )
+        return tuple(slots)
+
+    def _annotation(self, saved: Saved, tensors: Tensors) -> str:
+        if saved.fact is not None:
+            return "Any"
+        if tensors is not Tensors.NONE:
+            return "Saved"
+        return annotation(self._types[saved.of], self._builtins, side=Side.KERNEL)
+
+    # -- the class
+
+    def build(self) -> NodeClass:
+        """The class as text."""
+        parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] = ()"]
+        names = sorted(quoted(slot.name) for slot in self.slots)
+        fields = [f"{slot.name}: {slot.annotation}" for slot in self.slots]
+        freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
+        if freed:
+            fields.append(bracketed("saved = (", freed, ")", 4) if len(freed) > 1 else f"saved = {tuple_text(freed)}")
+        slots = bracketed("__slots__ = (", names, ")", 4) if len(names) != 1 else f"__slots__ = {tuple_text(names)}"
+        return NodeClass(
+            fill_comment(self._view.declaration),
+            self.name,
+            "RecordedSeveral" if self.is_several else "Recorded",
+            slots,
+            tuple(fields),
+            signature("apply", parameters, "Sequence[Any]", 4),
+            tuple(self._statements()),
+        )
+
+    def _statements(self) -> list[str]:
+        derivatives = self.entry.derivatives
+        statements = self._named_gradients()
+        if len(derivatives) == 1 and derivatives[0].inputs == self.inputs:
+            (derivative,) = derivatives
+            if derivative.uses_mask:
+                statements.append(self._edge_line())
+            return [*statements, *self._prepared(derivative, 8), self._returned(derivative)]
+        statements.append(self._edge_line())
+        statements += [
+            f"{self._grads[name]}: Any = " + (f"[None] * len({self._edges[name]})" if self._is_list(name) else "None")
+            for name in self.inputs
+        ]
+        for derivative in derivatives:
+            statements.append(condition([self._is_asked(name) for name in derivative.inputs], "or", 8))
+            statements += [f"    {line}" for line in (*self._prepared(derivative, 12), self._assigned(derivative))]
+        parts = [("*" if self._is_list(name) else "") + self._grads[name] for name in self.inputs]
+        statements.append(f"return {', '.join(parts)}" if len(parts) > 1 else f"return {tuple_text(parts)}")
+        return statements
+
+    def _named_gradients(self) -> list[str]:
+        """`grad_U, grad_S = grads`, for formulas that call them by the names of results."""
+        used = {name for derivative in self.entry.derivatives for name in derivative.gradient_names}
+        if not self.is_several or not any(name in self._own for name in used):
+            return []
+        names = [f"grad_{self.schema.returns[place].name}" for place in self.entry.differentiable_outputs]
+        return [", ".join(self._own[name] if name in used else "_" for name in names) + " = grads"]
+
+    def _edge_line(self) -> str:
+        edges = ", ".join(f"*{self._edges[name]}" if self._is_list(name) else self._edges[name] for name in self.inputs)
+        return f"{edges}{',' if len(self.inputs) == 1 else ''} = edges or self.edges"
+
+    def _is_asked(self, name: str) -> str:
+        edge = self._edges[name]
+        return f"any(each is not None for each in {edge})" if self._is_list(name) else f"{edge} is not None"
+
+    def _prepared(self, derivative: Derivative, indent: int) -> list[str]:
+        """Saved tensors as they were, and which gradients are asked for."""
+        wanted = {saved.name for saved in (*derivative.saved_inputs, *derivative.saved_outputs)}
+        statements = [
+            f"{self._own[slot.saved.of]} = {_unpacked(slot)}"
+            for slot in self.slots
+            if slot.is_tensor and slot.saved.name in wanted
+        ]
+        if derivative.uses_mask:
+            statements.append(bracketed("mask = [", [self._is_asked(name) for name in derivative.inputs], "]", indent))
+        return statements
+
+    def _returned(self, derivative: Derivative) -> str:
+        """The return statement where there is one formula."""
+        if derivative.reason is not None:
+            return self._refused(derivative, 8)
+        formula = self._formula(derivative)
+        if len(self.inputs) == 1 and not self._is_list(self.inputs[0]):
+            formula = Tuple((formula,))
+        return formula_lines(formula, self._spelling(), 8, "return ")
+
+    def _assigned(self, derivative: Derivative) -> str:
+        if derivative.reason is not None:
+            return self._refused(derivative, 12)
+        targets = ", ".join(self._grads[name] for name in derivative.inputs)
+        return formula_lines(self._formula(derivative), self._spelling(), 12, f"{targets} = ")
+
+    def _refused(self, derivative: Derivative, indent: int) -> str:
+        name = self.schema.name
+        texts = [quoted(text) for text in (str(name), ", ".join(derivative.inputs), derivative.reason or "")]
+        return bracketed("raise not_implemented(", texts, ")", indent)
+
+    def _formula(self, derivative: Derivative) -> Formula:
+        assert derivative.formula is not None  # formulas of derivatives that are generated are in our language
+        return self.spelled(derivative.formula)
+
+    def spelled(self, formula: Formula) -> Formula:
+        """The formula with operators, backward functions, dtypes and gradients as the module has them."""
+
+        def change(part: Formula) -> Formula | None:
+            match part:
+                case Reference(Kind.OPERATOR, name):
+                    return Verbatim(self.operators[name])
+                case Reference(Kind.FUNCTION, name):
+                    return Verbatim(self._functions[name])
+                case Reference(Kind.DTYPE, "bool"):
+                    return Verbatim("dtypes.bool_")
+                case Subscript(Reference(Kind.GRAD, "grads"), Constant()) if not self.is_several:
+                    return Verbatim("grad")
+                case Reference(Kind.GRAD, "grads") if not self.is_several:
+                    return Call(Verbatim("list"), (Tuple((Verbatim("grad"),)),))
+                case Reference(Kind.GRAD, name) if not self.is_several and name != "grad":
+                    return Verbatim("grad")
+                case _:
+                    return None
+
+        return rewrite(formula, change)
+
+    def _spelling(self) -> Spelling:
+        words = dict(self._own) | {"grad_input_mask": "mask"}
+        words |= {slot.saved.name: f"self.{slot.name}" for slot in self.slots if not slot.is_tensor}
+        return Spelling(builtin=self.builtin_prefix, arguments=words)
+
+    @property
+    def builtin_prefix(self) -> str:
+        """What stands before builtins that operators hide."""
+        return "builtins." if self._builtins.hides(BUILTINS) else ""
+
+
+def _unpacked(slot: Slot) -> str:
+    match slot.tensors:
+        case Tensors.ONE:
+            return f"unpack(self.{slot.name}, self)"
+        case Tensors.OPTIONAL:
+            return f"unpack_optional(self.{slot.name}, self)"
+        case _:
+            return f"unpack_all(self.{slot.name}, self)"

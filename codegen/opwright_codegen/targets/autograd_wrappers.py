@@ -1,0 +1,270 @@
+"""Wrappers of `autograd.py`: what records a call, straight-line, by the form of the variant.
+
+Note [When things are saved]
+A functional call is recorded after it: what it wrote to beside its results, such as running statistics, is saved as it
+is then. An in-place call is recorded around it: checked, and what formulas need of the old value kept, before anything
+is written; results and history after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.formula_ast import Formula
+from opwright_codegen.formula_emit import Spelling
+from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
+from opwright_codegen.names import BuiltinNames, Namer
+from opwright_codegen.schema import Argument, FunctionSchema
+from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
+from opwright_codegen.targets.shims import returned
+from opwright_codegen.views import OperatorView, Side, Tensors, annotation, return_annotation, signature, tensors_in
+
+__all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
+
+_RESERVED = (
+    "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence",
+    "Tensor", "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel",
+    "list", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
+    "save_all", "save_optional", "save_result", "type",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A function that makes a recording kernel: its comment and `def` line, and the kernel's with its statements."""
+
+    comment: str
+    head: str
+    signature: str
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The wrapper of a variant with `out=`, which cannot be recorded."""
+
+    comment: str
+    name: str
+    value: str
+
+
+def refusal(view: OperatorView, name: str, inputs: Sequence[str]) -> Refusal:
+    """The wrapper of a variant with `out=`: none of its differentiable inputs and outputs may require grad."""
+    asked = {*inputs, *(argument.name for argument in view.schema.out_arguments)}
+    positions = [str(place) for place, argument in enumerate(view.schema.arguments) if argument.name in asked]
+    value = bracketed("refuse_recording(", [quoted(view.schema.name.base), *positions], ")", 0)
+    return Refusal(fill_comment(view.declaration), name, value)
+
+
+class WrapperBuilder:
+    """Builds the wrapper of an operator whose calls are recorded as `node`. With `is_fast` its result is a new tensor,
+    and the history is written here rather than by a function."""
+
+    def __init__(
+        self,
+        view: OperatorView,
+        name: str,
+        node: NodeBuilder,
+        builtins: BuiltinNames,
+        guard: Formula | None,
+        is_fast: bool,
+    ) -> None:
+        self.view = view
+        self.name = name
+        self._node = node
+        self._builtins = builtins
+        self._guard = guard
+        self._is_fast = is_fast
+        self.schema: FunctionSchema = view.schema
+        self._namer = Namer((*_RESERVED, node.name))
+        self._own = {a.name: self._namer.claim(a.name) for a in self.schema.arguments}
+        self._arguments: dict[str, Argument] = {a.name: a for a in self.schema.arguments}
+        self._results = self._result_names()
+
+    def _result_names(self) -> list[str]:
+        schema = self.schema
+        if schema.name.inplace:
+            (written,) = schema.mutated_arguments
+            return [self._own[written.name]]
+        if len(schema.returns) == 1 and schema.returns[0].type.is_list_like:
+            return [self._namer.claim("results")]
+        return [self._namer.claim(name) for name in schema.output_names]
+
+    def build(self) -> Wrapper:
+        """The wrapper as text."""
+        parameters = [
+            f"{self._own[a.name]}: {annotation(a.type, self._builtins, side=Side.KERNEL)}"
+            for a in self.schema.arguments
+        ]
+        found = return_annotation(self.schema.returns, self._builtins)
+        statements = self._inplace() if self.schema.name.inplace else self._functional()
+        return Wrapper(
+            fill_comment(self.view.declaration),
+            signature(self.name, [f"below: Callable[..., {found}]"], "Kernel"),
+            signature("kernel", parameters, found, 4),
+            tuple(statements),
+        )
+
+    # -- forms
+
+    def _functional(self) -> list[str]:
+        names = self._results
+        return [
+            *self._checks(),
+            self._called(f"{', '.join(names)} = "),
+            *self._made(),
+            *self._kept(is_result=False),
+            *self._history(),
+            *self._kept(is_result=True),
+            returned(names),
+        ]
+
+    def _inplace(self) -> list[str]:
+        (own,) = self._results
+        return [
+            f"check_inplace({own})",
+            *self._checks(),
+            *self._made(),
+            *self._kept(is_result=False),
+            self._called("rebase_history(", ", node)"),
+            *self._kept(is_result=True),
+            f"return {own}",
+        ]
+
+    def _called(self, before: str, after: str = "", indent: int = 8) -> str:
+        return bracketed(f"{before}below(", list(self._own.values()), f"){after}", indent)
+
+    # -- parts
+
+    def _checks(self) -> list[str]:
+        """What cannot be recorded is refused, what need not be is not."""
+        entry = self._node.entry
+        statements = []
+        others = False
+        for argument in self.schema.arguments:
+            if not argument.type.is_tensor_like or argument.name in self._node.inputs:
+                continue
+            if argument.name in entry.non_differentiable:
+                others = True
+            else:
+                texts = [quoted(self.schema.name.base), quoted(argument.name), self._own[argument.name]]
+                statements.append(f"check_no_gradient({', '.join(texts)})")
+        if others:
+            statements += [condition([self._has_none(name) for name in self._node.inputs], "and", 8)]
+            statements.append("    " + self._called("return ", indent=12))
+        if self._guard is not None:
+            formula = self._node.spelled(self._guard)
+            statements.append(formula_lines(formula, self._spelling(), 8, "if not (", "):"))
+            statements.append("    " + self._called("return ", indent=12))
+        return statements
+
+    def _has_none(self, name: str) -> str:
+        own = self._own[name]
+        match tensors_in(self._arguments[name].type):
+            case Tensors.ONE:
+                return f"{own}.edge is None"
+            case Tensors.OPTIONAL:
+                return f"({own} is None or {own}.edge is None)"
+            case _:
+                return f"not any(edges_of({own}))"
+
+    def _has_some(self, name: str) -> str:
+        own = self._own[name]
+        match tensors_in(self._arguments[name].type):
+            case Tensors.ONE:
+                return f"{own}.edge is not None"
+            case Tensors.OPTIONAL:
+                return f"({own} is not None and {own}.edge is not None)"
+            case _:
+                return f"any(edges_of({own}))"
+
+    def _made(self) -> list[str]:
+        inputs = self._node.inputs
+        edges = []
+        for name in inputs:
+            own = self._own[name]
+            match tensors_in(self._arguments[name].type):
+                case Tensors.ONE:
+                    edges.append(f"{own}.edge")
+                case Tensors.OPTIONAL:
+                    edges.append(f"None if {own} is None else {own}.edge")
+                case _:
+                    edges.append(f"*edges_of({own})")
+        if len(edges) == 1 and edges[0].startswith("*"):
+            line = f"node.edges = {edges[0][1:]}"
+        elif len(edges) == 1:
+            line = f"node.edges = ({edges[0]},)"
+        else:
+            line = bracketed("node.edges = (", edges, ")", 8)
+        return [f"node = {self._node.name}()", line]
+
+    def _kept(self, *, is_result: bool) -> list[str]:
+        return [
+            f"node.{slot.name} = {self._value(slot)}" if slot.saved.fact is None else self._fact(slot)
+            for slot in self._node.slots
+            if slot.is_result == is_result
+        ]
+
+    def _value(self, slot: Slot) -> str:
+        name = slot.saved.of
+        if slot.is_result:
+            return self._result_value(name)
+        own = self._own[name]
+        if not slot.is_tensor:
+            return own
+        value = own
+        if self.schema.name.inplace and own == self._results[0]:
+            value = f"{self._node.operators['clone']}({own})"
+        word = {Tensors.ONE: "save", Tensors.OPTIONAL: "save_optional"}.get(slot.tensors, "save_all")
+        text = f"{word}({value})"
+        if slot.inputs.issuperset(self._node.inputs):
+            return text
+        tests = " or ".join(self._has_some(each) for each in self._node.inputs if each in slot.inputs)
+        return f"{text} if {tests} else None"
+
+    def _result_value(self, name: str) -> str:
+        place = self._node.schema.output_names.index(name)
+        outputs = self._node.entry.differentiable_outputs
+        result = self._results[place]
+        if place not in outputs:
+            return f"save({result})"
+        number = outputs.index(place)
+        return f"save_result({result}, {number})" if number else f"save_result({result})"
+
+    def _fact(self, slot: Slot) -> str:
+        assert isinstance(slot.saved.fact, Formula)
+        name = slot.saved.of
+        before = f"node.{slot.name} = "
+        if not slot.is_result and tensors_in(self._arguments[name].type) is Tensors.OPTIONAL:
+            before += f"None if {self._own[name]} is None else "
+        return formula_lines(self._node.spelled(slot.saved.fact), self._spelling(), 8, before)
+
+    def _spelling(self) -> Spelling:
+        names = self._node.schema.output_names
+        words: Mapping[str, str] = self._own | dict(zip(names, self._results, strict=True))
+        return Spelling(builtin=self._node.builtin_prefix, arguments=words)
+
+    def _history(self) -> list[str]:
+        outputs = self._node.entry.differentiable_outputs
+        if self._node.is_several:
+            if len(self._results) == 1 or len(outputs) == len(self._results):
+                found = self._results[0] if len(self._results) == 1 else f"({', '.join(self._results)})"
+            else:
+                found = f"({', '.join(self._results[place] for place in outputs)})"
+            return [f"record_several({found}, node)"]
+        result = self._results[outputs[0]]
+        if not self._is_fast:
+            return [f"record({result}, node)"]
+        return [
+            f"array = {result}.array",
+            "if type(array) is ndarray:",
+            "    node.sequence = next_sequence()",
+            "    node.extra = None",
+            "    node.shape = array.shape",
+            "    node.dtype = array.dtype",
+            f"    {result}.edge = node",
+            f"    {result}.keys |= GRAD",
+            "else:",
+            f"    record({result}, node)",
+        ]

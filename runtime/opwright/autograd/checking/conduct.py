@@ -1,0 +1,131 @@
+"""What else holds of a backward: it repeats itself, is zero for zeros, takes undefined gradients, and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from opwright.autograd.checking.analytical import backward, tangents
+from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
+from opwright.autograd.function import Function
+from opwright.autograd.gradients import aten
+from opwright.errors import GradcheckError
+from opwright.tensor import Tensor
+
+__all__ = [
+    "check_batched", "check_repeats", "check_undefined", "check_undefined_tangents", "check_zero",
+]  # fmt: skip
+
+Gradients = Sequence[Tensor | Table | None]
+
+
+def check_repeats(problem: Problem, place: int, first: Gradients, again: Gradients, most: float) -> None:
+    """What two backward passes over one graph gave for each input is the same, to `most`. Raises GradcheckError."""
+    for given, one, other in zip(problem.inputs, first, again, strict=True):
+        apart = np.abs(_or_zeros(one, given.tensor) - _or_zeros(other, given.tensor))
+        if (apart > most).any():
+            raise GradcheckError(
+                f"the backward of {problem.name} is not deterministic: two passes over one graph, from "
+                f"{problem.output_label(place)} to {given.label}, differ in {int((apart > most).sum())} of "
+                f"{apart.size} entries, by up to {apart.max():.6g} (nondet_tol={most:g} is allowed)"
+            )
+
+
+def check_zero(problem: Problem) -> None:
+    """Gradients of zero give zero. Raises GradcheckError."""
+    outputs = problem.outputs()
+    found = backward(problem, outputs, [aten("zeros_like")(each.detach()) for each in outputs])
+    for given, grad in zip(problem.inputs, found, strict=True):
+        if grad is not None and numbers_of(grad).any():
+            raise GradcheckError(
+                f"the gradient of {given.label} is not zero where the gradients of all outputs are: the backward of "
+                f"{problem.name} must multiply by the gradients it is given"
+            )
+
+
+def check_undefined(problem: Problem) -> None:
+    """Outputs without a gradient count as if it were zero: each alone, and all of them. Raises GradcheckError."""
+    count = len(problem.numbers)
+    random = np.random.default_rng(0)
+    for missing in [set(range(count)), *({place} for place in range(count) if count > 1)]:
+        outputs = problem.outputs()
+        cotangents = [_drawn(each, random) for each in outputs]
+        zeros = [aten("zeros_like")(each) for each in cotangents]
+        defined = [zeros[place] if place in missing else each for place, each in enumerate(cotangents)]
+        expected = backward(problem, outputs, defined)
+        roots = [_Undefined.apply(each) if place in missing else each for place, each in enumerate(outputs)]
+        named = " and ".join(problem.output_label(place) for place in sorted(missing))
+        try:
+            found = backward(problem, roots, cotangents)
+        except Exception as error:
+            raise GradcheckError(
+                f"the backward of {problem.name} fails where the gradient of {named} is undefined (None), which stands "
+                f"for zeros: {error}"
+            ) from error
+        for given, grad, other in zip(problem.inputs, found, expected, strict=True):
+            if not np.allclose(_or_zeros(grad, given.tensor), _or_zeros(other, given.tensor), equal_nan=True):
+                raise GradcheckError(
+                    f"the gradient of {given.label} is wrong where the gradient of {named} is undefined: the backward "
+                    f"of {problem.name} gives another result for None than for zeros"
+                )
+
+
+def check_undefined_tangents(problem: Problem) -> None:
+    """Inputs without a tangent count as if it were zero. Raises GradcheckError."""
+    shapes = [numbers_of(each.tensor) for each in problem.inputs]
+    for given, shape in zip(problem.inputs, shapes, strict=True):
+        if len(problem.inputs) < 2:
+            return
+        zeros = {id(each.tensor): np.zeros_like(like) for each, like in zip(problem.inputs, shapes, strict=True)}
+        step = {id(given.tensor): np.ones_like(shape)}
+        pairs = zip(tangents(problem, step), tangents(problem, zeros | step), strict=True)
+        for place, (alone, among) in enumerate(pairs):
+            if not np.allclose(alone, among, equal_nan=True):
+                raise GradcheckError(
+                    f"the tangent of {problem.output_label(place)} of {problem.name} is wrong where {given.label} "
+                    "alone has a tangent: it is another than where the other inputs' tangents are zeros"
+                )
+
+
+def check_batched(problem: Problem) -> None:
+    """A batch of gradients gives what each of them does. Raises GradcheckError."""
+    random = np.random.default_rng(0)
+    for place, output in enumerate(problem.outputs()):
+        samples = [_drawn(output, random) for _ in range(2)]
+        single = [backward(problem, [output], [each]) for each in samples]
+        together = backward(problem, [output], [aten("stack")(samples)], is_grads_batched=True)
+        for number, (given, found) in enumerate(zip(problem.inputs, together, strict=True)):
+            expected = np.stack([_or_zeros(each[number], given.tensor) for each in single])
+            got = np.zeros_like(expected) if found is None else numbers_of(found)
+            if got.shape != expected.shape or not np.allclose(got, expected, equal_nan=True):
+                raise GradcheckError(
+                    f"the batched gradient of {problem.output_label(place)} of {problem.name} with respect to "
+                    f"{given.label} differs from that of its samples one by one (is_grads_batched=True)"
+                )
+
+
+class _Undefined(Function):
+    """Whose gradient is undefined."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> None:
+        return None
+
+
+def _drawn(like: Tensor, random: np.random.Generator) -> Tensor:
+    values = random.standard_normal(like.shape)
+    if is_complex(like):
+        values = values + 1j * random.standard_normal(like.shape)
+    return tensor_like(values, like.dtype, like.device)
+
+
+def _or_zeros(grad: Tensor | Table | None, like: Tensor) -> Numbers:
+    if grad is None:
+        return np.zeros_like(numbers_of(like))
+    return numbers_of(grad) if isinstance(grad, Tensor) else grad
