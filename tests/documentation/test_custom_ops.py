@@ -257,6 +257,7 @@ def to_numpy(tensor):  # type: ignore[no-untyped-def]
     return tensor.cpu().numpy()
 
 
+@pytest.mark.filterwarnings("ignore:.*is defined anew")
 @pytest.mark.parametrize("registered_by", ["method", "function"])
 def test_numpy_cube_with_a_vmap_rule(registered_by: str) -> None:
     @torch.library.custom_op("mylib::numpy_cube", mutates_args=())

@@ -104,6 +104,7 @@ class FunctionKernel(Lazy):
         self, operator: Operator, function: Function, arrays: tuple[int, ...] = (), returns_arrays: bool = False
     ) -> None:
         self.loaded = None
+        self.is_composite = False
         self._operator = operator
         self._function = function
         self._arrays = arrays

@@ -16,8 +16,9 @@ from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
 from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
+from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
-from opwright.library import Library, library_for, qualified_name
+from opwright.libraries import Library, lasting_library
 from opwright.registrations import Wrapper
 from opwright.registry import register
 
@@ -43,7 +44,7 @@ def register_kernel(
 
     def register_function(function: Function) -> Function:
         for key in keys:
-            library_for(name, lib).impl(name, function, key)
+            _library(name, lib).impl(name, function, key)
         return function
 
     return register_function if func is None else register_function(func)
@@ -68,7 +69,7 @@ def register_autograd(
     operator = find_operator(_name(op))
     check_differentiable(operator)
     formula = Formula(operator, backward, setup_context, jvp)
-    library_for(operator.name, lib).keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    _library(operator.name, lib).keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
     return None
 
 
@@ -81,7 +82,7 @@ def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | Non
     name = find_operator(_name(op)).name
 
     def register_function(function: Function) -> Function:
-        library_for(name, lib).keep(vmap_rules.add(name, function))
+        _library(name, lib).keep(vmap_rules.add(name, function))
         return function
 
     return register_function if func is None else register_function(func)
@@ -96,9 +97,22 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
     operator = find_operator(_name(op))
     dtypes = {Device(device_type).type: as_dtype(cast_inputs)}
     wrapper = Wrapper(functools.partial(casting, dtypes))
-    library_for(operator.name, lib).keep(register(operator, DispatchKey.Autocast, wrapper))
+    _library(operator.name, lib).keep(register(operator, DispatchKey.Autocast, wrapper))
     return None
 
 
+def _library(name: str, given: Library | None) -> Library:
+    return lasting_library(name.partition("::")[0]) if given is None else given
+
+
 def _name(op: Op) -> str:
-    return op._qualname if isinstance(op, CustomOpDef) else qualified_name(op)
+    """The whole name of an operator."""
+    if isinstance(op, CustomOpDef):
+        return op._qualname
+    if isinstance(op, Operator):
+        return op.name
+    if not isinstance(op, str):
+        raise TypeError(f"expected an operator or its qualified name, got {type(op).__name__}")
+    if "::" not in op:
+        raise RegistrationError(f"{op!r} is no qualified name of an operator: write namespace::name")
+    return op.removesuffix(".default")
