@@ -23,6 +23,7 @@ from opwright_codegen.targets import (
     composites,
     custom_op,
     fakes,
+    inplace_or_view,
     kernels_cpu,
     kernels_cuda,
     methods,
@@ -100,7 +101,8 @@ def _files(
     recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
-    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, bool(recorded.recordings))
+    has_wrappers = bool(recorded.recordings or inplace_or_view.wrapped(bindings))
+    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers)
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
@@ -110,6 +112,7 @@ def _files(
     yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
     yield autograd.FILE, autograd.TEMPLATE, lambda: autograd.context(view, *recorded, shims["CPU"])
+    yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
     yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
 
 

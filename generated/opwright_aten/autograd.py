@@ -1986,14 +1986,7 @@ class SpecialEntrBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (
-            grad
-            * ops.where(
-                self_ > 0,
-                -self_.log() - 1,
-                ops.where(self_ == 0, ops.full_like(self_, math.inf), ops.full_like(self_, math.nan)),
-            ),
-        )
+        return (grad * (-self_.log() - 1),)
 
 
 # special_entr(Tensor self) -> Tensor

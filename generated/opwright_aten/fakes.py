@@ -15,7 +15,7 @@ from opwright.annotations import Scalar
 from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.fake import array_module
-from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first, written
+from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
 from opwright.generator import Generator
 from opwright.kernels import decompositions as decompositions_kernels
 from opwright.kernels import dynamic as dynamic_kernels
@@ -202,7 +202,7 @@ def div__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> 
     place_of(self.array, other.array)
     plan = rules.divided(self.array, other.array, rounding_mode)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -210,7 +210,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     place_of(self.array, other.array)
     plan = rules.divided(self.array, other.array, rounding_mode)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
@@ -228,7 +228,7 @@ def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -236,7 +236,7 @@ def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
@@ -272,7 +272,7 @@ def pow__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     place_of(self.array, exponent.array)
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
@@ -280,7 +280,7 @@ def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor
     place_of(self.array, exponent.array)
     plan = rules.pointwise(self.array, exponent.array, accepts="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
@@ -292,14 +292,14 @@ def pow_Tensor_Scalar(self: Tensor, exponent: Any) -> Tensor:
 def pow__Scalar(self: Tensor, exponent: Any) -> Tensor:
     plan = rules.power_to_number(self.array, exponent)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Any, out: Tensor) -> Tensor:
     plan = rules.power_to_number(self.array, exponent)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor
@@ -1180,14 +1180,14 @@ def signbit_default(self: Tensor) -> Tensor:
 def conj_physical_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # complex(Tensor real, Tensor imag) -> Tensor
@@ -1782,7 +1782,7 @@ def xlogy__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1790,7 +1790,7 @@ def xlogy_OutTensor(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
@@ -1802,7 +1802,7 @@ def xlogy_Scalar_Self(self: Any, other: Tensor) -> Tensor:
 def xlogy_OutScalar_Self(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor
@@ -1814,14 +1814,14 @@ def xlogy_Scalar_Other(self: Tensor, other: Any) -> Tensor:
 def xlogy__Scalar_Other(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def xlogy_OutScalar_Other(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_xlog1py(Tensor self, Tensor other) -> Tensor
@@ -1871,7 +1871,7 @@ def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -1904,7 +1904,7 @@ def any_default(self: Tensor) -> Tensor:
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -1926,7 +1926,7 @@ def all_default(self: Tensor) -> Tensor:
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, kind="truth")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -1964,7 +1964,7 @@ def max_default(self: Tensor) -> Tensor:
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -1982,7 +1982,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     plan0.target(max)
     plan1.target(max_values)
-    return written(max), written(max_values)
+    return max, max_values
 
 
 # min(Tensor self) -> Tensor
@@ -1994,7 +1994,7 @@ def min_default(self: Tensor) -> Tensor:
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -2012,7 +2012,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     plan0.target(min)
     plan1.target(min_indices)
-    return written(min), written(min_indices)
+    return min, min_indices
 
 
 # var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
@@ -2063,7 +2063,7 @@ def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: 
     plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan0.target(min)
     plan1.target(max)
-    return written(min), written(max)
+    return min, max
 
 
 # linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
@@ -2102,7 +2102,7 @@ def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
@@ -2145,7 +2145,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -2162,7 +2162,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor
@@ -2185,7 +2185,7 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
     plan1 = rules.sort(self.array, dim, positions=True)
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
@@ -2210,7 +2210,7 @@ def sort_values_stable(
     plan1 = rules.sort(self.array, dim, positions=True)
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
@@ -2236,7 +2236,7 @@ def topk_values(
     plan1 = rules.topk(self.array, k, dim, positions=True)
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -2261,7 +2261,7 @@ def kthvalue_values(
     plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # median(Tensor self) -> Tensor
@@ -2284,7 +2284,7 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # nanmedian(Tensor self) -> Tensor
@@ -2313,7 +2313,7 @@ def nanmedian_dim_values(
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -2331,7 +2331,7 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
@@ -2495,7 +2495,7 @@ def histogram_bins_tensor_out(
     plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
     plan0.target(hist)
     plan1.target(bin_edges)
-    return written(hist), written(bin_edges)
+    return hist, bin_edges
 
 
 # histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
@@ -2531,7 +2531,7 @@ def histogram_bin_ct_out(
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     plan0.target(hist)
     plan1.target(bin_edges)
-    return written(hist), written(bin_edges)
+    return hist, bin_edges
 
 
 # mm(Tensor self, Tensor mat2) -> Tensor
@@ -2650,7 +2650,7 @@ def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: 
     plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
     plan0.target(inverse)
     plan1.target(info)
-    return written(inverse), written(info)
+    return inverse, info
 
 
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
@@ -2691,7 +2691,7 @@ def _linalg_solve_ex_result(
     plan1.target(LU)
     plan2.target(pivots)
     plan3.target(info)
-    return written(result_), written(LU), written(pivots), written(info)
+    return result_, LU, pivots, info
 
 
 # linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
@@ -2730,7 +2730,7 @@ def triangular_solve_X(
     plan1 = rules.coefficients("triangular_solve", A.array, self.array)
     plan0.target(X)
     plan1.target(M)
-    return written(X), written(M)
+    return X, M
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
@@ -2766,7 +2766,7 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
     plan0.target(result_)
     plan1.target(LU)
     plan2.target(pivots)
-    return written(result_), written(LU), written(pivots)
+    return result_, LU, pivots
 
 
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
@@ -2796,7 +2796,7 @@ def _linalg_slogdet_sign(
     plan1.target(logabsdet)
     plan2.target(LU)
     plan3.target(pivots)
-    return written(sign), written(logabsdet), written(LU), written(pivots)
+    return sign, logabsdet, LU, pivots
 
 
 # linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)
@@ -2820,7 +2820,7 @@ def linalg_lu_factor_ex_out(
     plan0.target(LU)
     plan1.target(pivots)
     plan2.target(info)
-    return written(LU), written(pivots), written(info)
+    return LU, pivots, info
 
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
@@ -2837,7 +2837,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
     plan0.target(P)
     plan1.target(L)
     plan2.target(U)
-    return written(P), written(L), written(U)
+    return P, L, U
 
 
 # linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
@@ -2861,7 +2861,7 @@ def linalg_cholesky_ex_L(
     plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
     plan0.target(L)
     plan1.target(info)
-    return written(L), written(info)
+    return L, info
 
 
 # linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
@@ -2876,7 +2876,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
     plan0, plan1 = rules.qr(A.array, mode)
     plan0.target(Q)
     plan1.target(R)
-    return written(Q), written(R)
+    return Q, R
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -2908,7 +2908,7 @@ def _linalg_eigh_eigenvalues(
     )
     plan0.target(eigenvalues)
     plan1.target(eigenvectors)
-    return written(eigenvalues), written(eigenvectors)
+    return eigenvalues, eigenvectors
 
 
 # linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -2926,7 +2926,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
     plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
     plan0.target(eigenvalues)
     plan1.target(eigenvectors)
-    return written(eigenvalues), written(eigenvectors)
+    return eigenvalues, eigenvectors
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
@@ -2962,7 +2962,7 @@ def _linalg_svd_U(
     plan0.target(U)
     plan1.target(S)
     plan2.target(Vh)
-    return written(U), written(S), written(Vh)
+    return U, S, Vh
 
 
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
@@ -3525,7 +3525,7 @@ def _native_batch_norm_legit_no_stats_out(
     plan0.target(out)
     plan1.target(save_mean)
     plan2.target(save_invstd)
-    return written(out), written(save_mean), written(save_invstd)
+    return out, save_mean, save_invstd
 
 
 # silu(Tensor self) -> Tensor
@@ -3593,7 +3593,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
     plan1 = rules.like_contiguous(self.array)
     plan0.target(output)
     plan1.target(buffer)
-    return written(output), written(buffer)
+    return output, buffer
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
@@ -3691,7 +3691,7 @@ def nll_loss_forward_output(
     plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
     plan0.target(output)
     plan1.target(total_weight)
-    return written(output), written(total_weight)
+    return output, total_weight
 
 
 # nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
@@ -3727,7 +3727,7 @@ def nll_loss2d_forward_output(
     plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
     plan0.target(output)
     plan1.target(total_weight)
-    return written(output), written(total_weight)
+    return output, total_weight
 
 
 # multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
@@ -3769,7 +3769,7 @@ def multilabel_margin_loss_forward_output(
     plan1 = rules.multilabel_marks(self.array, target_.array)
     plan0.target(output)
     plan1.target(is_target)
-    return written(output), written(is_target)
+    return output, is_target
 
 
 # convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
@@ -3900,7 +3900,7 @@ def max_pool2d_with_indices_out(
     )
     plan0.target(out)
     plan1.target(indices)
-    return written(out), written(indices)
+    return out, indices
 
 
 # max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1,
@@ -3977,7 +3977,7 @@ def max_pool3d_with_indices_out(
     )
     plan0.target(out)
     plan1.target(indices)
-    return written(out), written(indices)
+    return out, indices
 
 
 # avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
@@ -4066,7 +4066,7 @@ def adaptive_max_pool2d_out(
     plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
     plan0.target(out)
     plan1.target(indices)
-    return written(out), written(indices)
+    return out, indices
 
 
 # adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)
@@ -4089,7 +4089,7 @@ def adaptive_max_pool3d_out(
     plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
     plan0.target(out)
     plan1.target(indices)
-    return written(out), written(indices)
+    return out, indices
 
 
 # upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor
@@ -4435,14 +4435,14 @@ def normal_functional(self: Tensor, mean: float, std: float, generator: Generato
 def normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.normal(self.array, std)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # normal.out(Tensor self, float mean=0, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.normal(self.array, std)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # exponential(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor
@@ -4494,14 +4494,14 @@ def bernoulli_p(self: Tensor, p: float, generator: Generator | None) -> Tensor:
 def bernoulli__float(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.bernoulli(self.array, p)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.bernoulli(self.array, p)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
@@ -4529,7 +4529,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -4537,7 +4537,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -4553,21 +4553,21 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         or other_.base is not None
     ):
         return add__Tensor(self, other, alpha)
-    return written(self)
+    return self
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -4575,7 +4575,7 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
-    return written(self)
+    return self
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -4583,7 +4583,7 @@ def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -4591,7 +4591,7 @@ def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -4608,21 +4608,21 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         or other_.base is not None
     ):
         return sub__Tensor(self, other, alpha)
-    return written(self)
+    return self
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -4630,7 +4630,7 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
-    return written(self)
+    return self
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -4638,14 +4638,14 @@ def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Ten
     place_of(self.array, other.array)
     plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4653,7 +4653,7 @@ def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4661,7 +4661,7 @@ def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, exact_scalars=True)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4676,21 +4676,21 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return mul__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, exact_scalars=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, exact_scalars=True)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -4698,7 +4698,7 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4706,7 +4706,7 @@ def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4714,7 +4714,7 @@ def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4730,21 +4730,21 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return div__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -4752,35 +4752,35 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_mode_out(self: Tensor, other: Any, rounding_mode: str | None, out: Tensor) -> Tensor:
     plan = rules.divided(self.array, other, rounding_mode)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def div__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
     plan = rules.divided(self.array, other, rounding_mode)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def floor_divide_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def floor_divide__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4788,7 +4788,7 @@ def remainder_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4796,35 +4796,35 @@ def remainder__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def remainder__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def remainder_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
 def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
     plan = rules.power_of_number(self, exponent.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4832,7 +4832,7 @@ def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4840,7 +4840,7 @@ def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4848,7 +4848,7 @@ def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4856,7 +4856,7 @@ def atan2_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4872,21 +4872,21 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return atan2_(self, other)
-    return written(self)
+    return self
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.clamped(self.array, min, max)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clamp__default(self: Tensor, min: Any, max: Any) -> Tensor:
     plan = rules.clamped(self.array, min, max)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -4896,7 +4896,7 @@ def clamp_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: 
     place_of(self.array, min_, max_)
     plan = rules.clamped(self.array, min_, max_)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
@@ -4906,7 +4906,7 @@ def clamp__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tenso
     place_of(self.array, min_, max_)
     plan = rules.clamped(self.array, min_, max_)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4914,7 +4914,7 @@ def fmod_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4922,21 +4922,21 @@ def fmod__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def fmod_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4944,7 +4944,7 @@ def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4952,7 +4952,7 @@ def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4960,7 +4960,7 @@ def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4968,7 +4968,7 @@ def hypot_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -4984,7 +4984,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return hypot_(self, other)
-    return written(self)
+    return self
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -4992,7 +4992,7 @@ def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5000,7 +5000,7 @@ def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5016,21 +5016,21 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return copysign__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -5038,7 +5038,7 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5046,7 +5046,7 @@ def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5054,7 +5054,7 @@ def nextafter_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5070,7 +5070,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return nextafter_(self, other)
-    return written(self)
+    return self
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -5078,7 +5078,7 @@ def heaviside_out(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, values.array)
     plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
@@ -5086,7 +5086,7 @@ def heaviside_(self: Tensor, values: Tensor) -> Tensor:
     place_of(self.array, values.array)
     plan = rules.same_dtypes(self.array, values.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5094,7 +5094,7 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5102,7 +5102,7 @@ def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5110,7 +5110,7 @@ def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5118,7 +5118,7 @@ def gcd_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5134,7 +5134,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return gcd_(self, other)
-    return written(self)
+    return self
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5142,7 +5142,7 @@ def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5150,7 +5150,7 @@ def lcm_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5166,21 +5166,21 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return lcm_(self, other)
-    return written(self)
+    return self
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, min, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
     plan = rules.pointwise(self.array, min, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
@@ -5188,7 +5188,7 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
-    return written(self)
+    return self
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -5196,7 +5196,7 @@ def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, min.array)
     plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
@@ -5204,7 +5204,7 @@ def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
     place_of(self.array, min.array)
     plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
@@ -5220,21 +5220,21 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
         or min_.base is not None
     ):
         return clamp_min__Tensor(self, min)
-    return written(self)
+    return self
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, max, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
     plan = rules.pointwise(self.array, max, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
@@ -5242,7 +5242,7 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
-    return written(self)
+    return self
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -5250,7 +5250,7 @@ def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, max.array)
     plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
@@ -5258,7 +5258,7 @@ def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
     place_of(self.array, max.array)
     plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
@@ -5274,7 +5274,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
         or max_.base is not None
     ):
         return clamp_max__Tensor(self, max)
-    return written(self)
+    return self
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -5282,7 +5282,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
     place_of(self.array, end.array)
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
@@ -5290,7 +5290,7 @@ def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     place_of(self.array, end.array)
     plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -5298,7 +5298,7 @@ def lerp_Tensor_out(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> T
     place_of(self.array, end.array, weight.array)
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)
@@ -5306,7 +5306,7 @@ def lerp__Tensor(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
     place_of(self.array, end.array, weight.array)
     plan = rules.same_dtypes(self.array, end.array, weight.array, accepts="floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -5320,7 +5320,7 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
         accepts="integer floating complex",
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
@@ -5334,7 +5334,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
         accepts="integer floating complex",
     )
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)
@@ -5342,7 +5342,7 @@ def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any, out:
     place_of(self.array, tensor1.array, tensor2.array)
     plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
@@ -5350,7 +5350,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tens
     place_of(self.array, tensor1.array, tensor2.array)
     plan = rules.pointwise_with(self.array, tensor1.array, tensor2.array, numbers=(value,), accepts="floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5358,7 +5358,7 @@ def ldexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.scaled(self.array, other.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -5366,7 +5366,7 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.scaled(self.array, other.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -5374,21 +5374,21 @@ def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) 
     place_of(condition.array, self.array, other.array)
     plan = rules.where(condition.array, self.array, other.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
@@ -5396,21 +5396,21 @@ def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iufc":
         return neg_(self)
-    return written(self)
+    return self
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
@@ -5418,21 +5418,21 @@ def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iuf":
         return abs_(self)
-    return written(self)
+    return self
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -5440,21 +5440,21 @@ def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return exp_(self)
-    return written(self)
+    return self
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
@@ -5462,21 +5462,21 @@ def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return expm1_(self)
-    return written(self)
+    return self
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
@@ -5484,21 +5484,21 @@ def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return log_(self)
-    return written(self)
+    return self
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
@@ -5506,21 +5506,21 @@ def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return log1p_(self)
-    return written(self)
+    return self
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
@@ -5528,21 +5528,21 @@ def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return log2_(self)
-    return written(self)
+    return self
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -5550,21 +5550,21 @@ def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return sqrt_(self)
-    return written(self)
+    return self
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
@@ -5572,21 +5572,21 @@ def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return sin_(self)
-    return written(self)
+    return self
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
@@ -5594,21 +5594,21 @@ def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return cos_(self)
-    return written(self)
+    return self
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
@@ -5616,21 +5616,21 @@ def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return tan_(self)
-    return written(self)
+    return self
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
@@ -5638,21 +5638,21 @@ def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return tanh_(self)
-    return written(self)
+    return self
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
@@ -5660,21 +5660,21 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return reciprocal_(self)
-    return written(self)
+    return self
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -5682,35 +5682,35 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return rsqrt_(self)
-    return written(self)
+    return self
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
 def sigmoid_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
@@ -5718,21 +5718,21 @@ def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iuf":
         return floor_(self)
-    return written(self)
+    return self
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
@@ -5740,21 +5740,21 @@ def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iuf":
         return ceil_(self)
-    return written(self)
+    return self
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
@@ -5762,63 +5762,63 @@ def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iuf":
         return trunc_(self)
-    return written(self)
+    return self
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def round_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # round_(Tensor(a!) self) -> Tensor(a!)
 def round__default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
 def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 def round__decimals(self: Tensor, decimals: int) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sign_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sign_(Tensor(a!) self) -> Tensor(a!)
 def sign_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
@@ -5826,21 +5826,21 @@ def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return asin_(self)
-    return written(self)
+    return self
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
@@ -5848,21 +5848,21 @@ def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return acos_(self)
-    return written(self)
+    return self
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
@@ -5870,21 +5870,21 @@ def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return atan_(self)
-    return written(self)
+    return self
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
@@ -5892,21 +5892,21 @@ def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return sinh_(self)
-    return written(self)
+    return self
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
@@ -5914,21 +5914,21 @@ def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return cosh_(self)
-    return written(self)
+    return self
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
@@ -5936,21 +5936,21 @@ def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return asinh_(self)
-    return written(self)
+    return self
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
@@ -5958,21 +5958,21 @@ def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return acosh_(self)
-    return written(self)
+    return self
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
@@ -5980,35 +5980,35 @@ def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return atanh_(self)
-    return written(self)
+    return self
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp2_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # exp2_(Tensor(a!) self) -> Tensor(a!)
 def exp2_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
@@ -6016,21 +6016,21 @@ def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return log10_(self)
-    return written(self)
+    return self
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
@@ -6038,21 +6038,21 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f":
         return deg2rad_(self)
-    return written(self)
+    return self
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
@@ -6060,91 +6060,91 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f":
         return rad2deg_(self)
-    return written(self)
+    return self
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def frac_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
 def frac_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sgn_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sgn_(Tensor(a!) self) -> Tensor(a!)
 def sgn_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def angle_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_and_complex_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def _conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)
 def nan_to_num_out(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="no_opmath")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 def nan_to_num_(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="no_opmath")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isinf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def signbit_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)
@@ -6152,7 +6152,7 @@ def complex_out(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
     place_of(real.array, imag.array)
     plan = rules.complex_of(real.array, imag.array, accepts="float16 float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)
@@ -6160,21 +6160,21 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
     place_of(abs.array, angle.array)
     plan = rules.complex_of(abs.array, angle.array, accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
@@ -6182,35 +6182,35 @@ def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "iuf":
         return relu_(self)
-    return written(self)
+    return self
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
 def gelu_out(self: Tensor, approximate: str, out: Tensor) -> Tensor:
     plan = rules.gelu(self.array, approximate)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
 def gelu_(self: Tensor, approximate: str) -> Tensor:
     plan = rules.gelu(self.array, approximate)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
@@ -6218,33 +6218,33 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "biu":
         return bitwise_not_(self)
-    return written(self)
+    return self
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not__dense(self: Tensor) -> Tensor:
-    return written(self)
+    return self
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6252,7 +6252,7 @@ def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6260,7 +6260,7 @@ def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6276,28 +6276,28 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return bitwise_and__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6305,7 +6305,7 @@ def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6313,7 +6313,7 @@ def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6329,28 +6329,28 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return bitwise_or__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6358,7 +6358,7 @@ def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6366,7 +6366,7 @@ def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6382,28 +6382,28 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return bitwise_xor__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="bool integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="bool integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6411,7 +6411,7 @@ def bitwise_left_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> T
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6419,28 +6419,28 @@ def bitwise_left_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_left_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_left_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6448,7 +6448,7 @@ def bitwise_right_shift_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> 
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6456,28 +6456,28 @@ def bitwise_right_shift__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Tensor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_right_shift__Tensor_Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_right_shift_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # __lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6485,7 +6485,7 @@ def __lshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6493,21 +6493,21 @@ def __ilshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # __lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __lshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ilshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # __rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6515,7 +6515,7 @@ def __rshift___Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6523,21 +6523,21 @@ def __irshift___Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # __rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def __rshift___Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, accepts="integer")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6545,7 +6545,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6553,7 +6553,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6568,7 +6568,7 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return logical_and_(self, other)
-    return written(self)
+    return self
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6576,7 +6576,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6584,7 +6584,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6599,7 +6599,7 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return logical_or_(self, other)
-    return written(self)
+    return self
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6607,7 +6607,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6615,7 +6615,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6630,7 +6630,7 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return logical_xor_(self, other)
-    return written(self)
+    return self
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6638,7 +6638,7 @@ def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6646,7 +6646,7 @@ def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6661,21 +6661,21 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return eq__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6683,7 +6683,7 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6691,7 +6691,7 @@ def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6699,7 +6699,7 @@ def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6714,21 +6714,21 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return ne__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6736,7 +6736,7 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6744,7 +6744,7 @@ def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6752,7 +6752,7 @@ def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6768,21 +6768,21 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return lt__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6790,7 +6790,7 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6798,7 +6798,7 @@ def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6806,7 +6806,7 @@ def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6822,21 +6822,21 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return le__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6844,7 +6844,7 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6852,7 +6852,7 @@ def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6860,7 +6860,7 @@ def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6876,21 +6876,21 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return gt__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6898,7 +6898,7 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6906,7 +6906,7 @@ def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6914,7 +6914,7 @@ def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6930,21 +6930,21 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
         or other_.base is not None
     ):
         return ge__Tensor(self, other)
-    return written(self)
+    return self
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6952,7 +6952,7 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
-    return written(self)
+    return self
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -6967,7 +6967,7 @@ def isin_Tensor_Tensor_out(
     place_of(elements.array, test_elements.array)
     plan = rules.membership(elements.array, test_elements.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
@@ -6981,7 +6981,7 @@ def isin_Tensor_Scalar_out(
 ) -> Tensor:
     plan = rules.membership(elements.array, test_element)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -6995,105 +6995,105 @@ def isin_Scalar_Tensor_out(
 ) -> Tensor:
     plan = rules.membership(element, test_elements.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erf_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # erf_(Tensor(a!) self) -> Tensor(a!)
 def erf_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfc_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # erfc_(Tensor(a!) self) -> Tensor(a!)
 def erfc_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def erfinv_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # erfinv_(Tensor(a!) self) -> Tensor(a!)
 def erfinv_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfcx_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtri_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def lgamma_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # lgamma_(Tensor(a!) self) -> Tensor(a!)
 def lgamma_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def digamma_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # digamma_(Tensor(a!) self) -> Tensor(a!)
 def digamma_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
     plan = rules.polygamma(n, self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7101,105 +7101,105 @@ def special_zeta_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_zeta_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def i0_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # i0_(Tensor(a!) self) -> Tensor(a!)
 def i0_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0e_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i1e_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i0_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_modified_bessel_i1_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="float32 float64")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
 def logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
 def logit_(self: Tensor, eps: float | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinc_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sinc_(Tensor(a!) self) -> Tensor(a!)
 def sinc_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_entr_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7207,112 +7207,112 @@ def special_xlog1py_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self, other.array, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amax_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def amin_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def any_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def all_dims_out(self: Tensor, dim: list[int] | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="truth", empty_is_all=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
@@ -7320,7 +7320,7 @@ def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Ten
 def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
@@ -7328,35 +7328,35 @@ def var_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_dim_IntList_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def count_nonzero_out(self: Tensor, dim: int | None, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, False, kind="long")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType?
@@ -7371,28 +7371,28 @@ def linalg_vector_norm_out(
 ) -> Tensor:
     plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
     plan = rules.norm(self.array, p)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
     plan = rules.norm(self.array, p, dtype=dtype)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def norm_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
     plan = rules.norm(self.array, p, dim, keepdim)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
@@ -7409,7 +7409,7 @@ def var_mean_correction_out(
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     plan0.target(out0)
     plan1.target(out1)
-    return written(out0), written(out1)
+    return out0, out1
 
 
 # std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
@@ -7426,56 +7426,56 @@ def std_mean_correction_out(
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     plan0.target(out0)
     plan1.target(out1)
-    return written(out0), written(out1)
+    return out0, out1
 
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     plan = rules.scan(self.array, dim, dtype=dtype)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     plan = rules.scan(self.array, dim, kind="default", accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def median_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nanmedian_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.reduce(self.array, None, False, accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -7493,7 +7493,7 @@ def searchsorted_Tensor_out(
     place_of(sorted_sequence.array, self.array, sorter_)
     plan = rules.searchsorted(sorted_sequence.array, self.array, out_int32, right, side, sorter_)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str?
@@ -7511,7 +7511,7 @@ def searchsorted_Scalar_out(
     place_of(sorted_sequence.array, sorter_)
     plan = rules.searchsorted(sorted_sequence.array, self, out_int32, right, side, sorter_)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
@@ -7520,7 +7520,7 @@ def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, righ
     place_of(self.array, boundaries.array)
     plan = rules.bucketize(self.array, boundaries.array, out_int32)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out)
@@ -7528,14 +7528,14 @@ def bucketize_Tensor_out(self: Tensor, boundaries: Tensor, out_int32: bool, righ
 def bucketize_Scalar_out(self: Any, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
     plan = rules.bucketize(self, boundaries.array, out_int32)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tensor:
     plan = rules.histc(self.array, bins, min, max)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
@@ -7543,7 +7543,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, mat2.array)
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
@@ -7557,7 +7557,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
         batched=False,
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
@@ -7565,7 +7565,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, vec.array)
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
@@ -7573,7 +7573,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, tensor.array)
     plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7581,7 +7581,7 @@ def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
@@ -7589,7 +7589,7 @@ def linalg_cross_out(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tens
     place_of(self.array, other.array)
     plan = rules.cross(self.array, other.array, dim)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7597,7 +7597,7 @@ def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any, o
     place_of(self.array, mat1.array, mat2.array)
     plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -7605,7 +7605,7 @@ def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> T
     place_of(self.array, mat1.array, mat2.array)
     plan = rules.added_product("(m,k),(k,n)->(m,n)", self.array, mat1.array, mat2.array, beta, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7613,7 +7613,7 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any, out
     place_of(self.array, mat.array, vec.array)
     plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -7621,7 +7621,7 @@ def addmv_(self: Tensor, mat: Tensor, vec: Tensor, beta: Any, alpha: Any) -> Ten
     place_of(self.array, mat.array, vec.array)
     plan = rules.added_product("(m,k),(k)->(m)", self.array, mat.array, vec.array, beta, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7629,7 +7629,7 @@ def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: 
     place_of(self.array, batch1.array, batch2.array)
     plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -7637,7 +7637,7 @@ def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any
     place_of(self.array, batch1.array, batch2.array)
     plan = rules.added_product("(b,m,k),(b,k,n)->(b,m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7645,7 +7645,7 @@ def addbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: A
     place_of(self.array, batch1.array, batch2.array)
     plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -7653,7 +7653,7 @@ def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alpha: Any)
     place_of(self.array, batch1.array, batch2.array)
     plan = rules.added_product("(b,m,k),(b,k,n)->(m,n)", self.array, batch1.array, batch2.array, beta, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7661,7 +7661,7 @@ def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any, ou
     place_of(self.array, vec1.array, vec2.array)
     plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
@@ -7669,14 +7669,14 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Te
     place_of(self.array, vec1.array, vec2.array)
     plan = rules.added_outer(self.array, vec1.array, vec2.array, beta, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.trace(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
@@ -7692,7 +7692,7 @@ def linalg_solve_triangular_out(
     place_of(self.array, B.array)
     plan = rules.solution("linalg.solve_triangular", self.array, B.array, left)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -7700,14 +7700,14 @@ def cholesky_solve_out(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -
     place_of(self.array, input2.array)
     plan = rules.solution("cholesky_solve", input2.array, self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_inverse_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
     plan = rules.decomposed("cholesky_inverse", self.array, "m,n", columns=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) ->
@@ -7716,7 +7716,7 @@ def linalg_lu_solve_out(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
     place_of(LU.array, pivots.array, B.array)
     plan = rules.lu_solution(LU.array, pivots.array, B.array, left)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)
@@ -7724,63 +7724,63 @@ def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | Non
     place_of(x1.array, x2.array)
     plan = rules.distances(x1.array, x2.array, p)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def flip_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
     plan = rules.flipped(self.array, dims)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)
 def roll_out(self: Tensor, shifts: list[int], dims: list[int], out: Tensor) -> Tensor:
     plan = rules.rolled(self.array, shifts, dims)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
 def rot90_out(self: Tensor, k: int, dims: list[int], out: Tensor) -> Tensor:
     plan = rules.rotated(self.array, k, dims)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)
 def channel_shuffle_out(self: Tensor, groups: int, out: Tensor) -> Tensor:
     plan = rules.shuffled(self.array, groups)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_shuffle_out(self: Tensor, upscale_factor: int, out: Tensor) -> Tensor:
     plan = rules.pixels_from_channels(self.array, upscale_factor)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_unshuffle_out(self: Tensor, downscale_factor: int, out: Tensor) -> Tensor:
     plan = rules.channels_from_pixels(self.array, downscale_factor)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)
 def narrow_copy_out(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
     plan = rules.narrowed(self.array, dim, start, length)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)
 def repeat_out(self: Tensor, repeats: list[int], out: Tensor) -> Tensor:
     plan = rules.repeated(self.array, repeats)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
@@ -7789,14 +7789,14 @@ def block_diag_out(tensors: list[Tensor], out: Tensor) -> Tensor:
     place_of(*tensors_)
     plan = rules.block_diagonal(tensors_)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
 def diag_embed_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
     plan = rules.with_diagonal(self.array, offset, dim1, dim2)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *,
@@ -7813,7 +7813,7 @@ def slice_scatter_out(
     place_of(self.array, src.array)
     plan = rules.slice_overlaid(self.array, src.array, dim, start, end, step)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
@@ -7821,7 +7821,7 @@ def select_scatter_out(self: Tensor, src: Tensor, dim: int, index: int, out: Ten
     place_of(self.array, src.array)
     plan = rules.selection_overlaid(self.array, src.array, dim, index)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7829,56 +7829,56 @@ def diagonal_scatter_out(self: Tensor, src: Tensor, offset: int, dim1: int, dim2
     place_of(self.array, src.array)
     plan = rules.diagonal_overlaid(self.array, src.array, offset, dim1, dim2)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)
 def constant_pad_nd_out(self: Tensor, pad: list[int], value: Any, out: Tensor) -> Tensor:
     plan = rules.padded(self.array, pad, value=value)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=1)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=2)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def reflection_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.reflected(self.array, padding, spatial=3)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad1d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=1)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad2d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=2)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)
 def replication_pad3d_out(self: Tensor, padding: list[int], out: Tensor) -> Tensor:
     plan = rules.replicated(self.array, padding, spatial=3)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -7887,7 +7887,7 @@ def cat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     place_of(*tensors_)
     plan = rules.cat(tensors_, dim)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -7896,7 +7896,7 @@ def stack_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     place_of(*tensors_)
     plan = rules.stack(tensors_, dim)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
@@ -7905,7 +7905,7 @@ def index_Tensor_out(self: Tensor, indices: list[Tensor | None], out: Tensor) ->
     place_of_first(self.array, *indices_)
     plan = rules.index(self.array, indices_)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -7914,7 +7914,7 @@ def index_put_out(self: Tensor, indices: list[Tensor | None], values: Tensor, ac
     place_of_first(self.array, *indices_, values.array)
     plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
@@ -7923,7 +7923,7 @@ def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accum
     place_of_first(self.array, *indices_, values.array)
     plan = rules.put_at(self.array, indices=indices_, values=values.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
@@ -7931,7 +7931,7 @@ def index_select_out(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tens
     place_of(self.array, index.array)
     plan = rules.index_select(self.array, dim, index.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)
@@ -7939,7 +7939,7 @@ def gather_out(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Te
     place_of(self.array, index.array)
     plan = rules.gather(self.array, dim, index.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)
@@ -7947,7 +7947,7 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, index.array)
     plan = rules.taken(self.array, index.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -7955,7 +7955,7 @@ def put_out(self: Tensor, index: Tensor, source: Tensor, accumulate: bool, out: 
     place_of(self.array, index.array, source.array)
     plan = rules.put(self.array, index.array, source.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
@@ -7963,7 +7963,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tenso
     place_of(self.array, index.array, source.array)
     plan = rules.put(self.array, index.array, source.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -7971,7 +7971,7 @@ def scatter_src_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
@@ -7979,7 +7979,7 @@ def scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -7987,7 +7987,7 @@ def scatter_value_out(self: Tensor, dim: int, index: Tensor, value: Any, out: Te
     place_of(self.array, index.array)
     plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
@@ -7995,7 +7995,7 @@ def scatter__value(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     place_of(self.array, index.array)
     plan = rules.scattered(self.array, dim, index.array, value=value)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)
@@ -8003,7 +8003,7 @@ def scatter_reduce_out(self: Tensor, dim: int, index: Tensor, src: Tensor, reduc
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
@@ -8011,7 +8011,7 @@ def scatter__reduce(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="add multiply")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) ->
@@ -8020,7 +8020,7 @@ def scatter_value_reduce_out(self: Tensor, dim: int, index: Tensor, value: Any, 
     place_of(self.array, index.array)
     plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
@@ -8028,7 +8028,7 @@ def scatter__value_reduce(self: Tensor, dim: int, index: Tensor, value: Any, red
     place_of(self.array, index.array)
     plan = rules.scattered(self.array, dim, index.array, value=value, reduce=reduce, choices="add multiply")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)
@@ -8036,7 +8036,7 @@ def scatter_add_out(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Ten
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
@@ -8044,7 +8044,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True,
@@ -8061,7 +8061,7 @@ def scatter_reduce_two_out(
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
@@ -8070,7 +8070,7 @@ def scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Tensor, redu
     place_of(self.array, index.array, src.array)
     plan = rules.scattered(self.array, dim, index.array, src.array, reduce=reduce, choices="sum prod mean amax amin")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -8078,7 +8078,7 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     place_of(self.array, index.array, source.array)
     plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
@@ -8086,7 +8086,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any
     place_of(self.array, index.array, source.array)
     plan = rules.index_written("index_add", self.array, dim, index.array, source.array, alpha=alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True,
@@ -8111,7 +8111,7 @@ def index_reduce_out(
         include_self=include_self,
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
@@ -8128,7 +8128,7 @@ def index_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
         include_self=include_self,
     )
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -8136,7 +8136,7 @@ def index_copy_out(self: Tensor, dim: int, index: Tensor, source: Tensor, out: T
     place_of(self.array, index.array, source.array)
     plan = rules.index_copied(self.array, dim, index.array, source.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
@@ -8144,7 +8144,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     place_of(self.array, index.array, source.array)
     plan = rules.index_copied(self.array, dim, index.array, source.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -8152,7 +8152,7 @@ def index_fill_int_Scalar_out(self: Tensor, dim: int, index: Tensor, value: Any,
     place_of(self.array, index.array)
     plan = rules.index_filled(self.array, dim, index.array, value)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
@@ -8160,7 +8160,7 @@ def index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: Any) ->
     place_of(self.array, index.array)
     plan = rules.index_filled(self.array, dim, index.array, value)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -8168,7 +8168,7 @@ def index_fill_int_Tensor_out(self: Tensor, dim: int, index: Tensor, value: Tens
     place_of(self.array, index.array, value.array)
     plan = rules.index_filled(self.array, dim, index.array, value.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
@@ -8176,7 +8176,7 @@ def index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor)
     place_of(self.array, index.array, value.array)
     plan = rules.index_filled(self.array, dim, index.array, value.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)
@@ -8184,7 +8184,7 @@ def masked_scatter_out(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) 
     place_of(self.array, mask.array, source.array)
     plan = rules.masked_scattered(self.array, mask.array, source.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
@@ -8192,7 +8192,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     place_of(self.array, mask.array, source.array)
     plan = rules.masked_scattered(self.array, mask.array, source.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
@@ -8200,7 +8200,7 @@ def masked_fill_Scalar_out(self: Tensor, mask: Tensor, value: Any, out: Tensor) 
     place_of(self.array, mask.array)
     plan = rules.masked(self.array, mask.array, value=value)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
@@ -8208,7 +8208,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     place_of(self.array, mask.array)
     plan = rules.masked(self.array, mask.array, value=value)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -8216,7 +8216,7 @@ def masked_fill_Tensor_out(self: Tensor, mask: Tensor, value: Tensor, out: Tenso
     place_of(self.array, mask.array, value.array)
     plan = rules.masked(self.array, mask.array, value=value.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
@@ -8224,49 +8224,49 @@ def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, mask.array, value.array)
     plan = rules.masked(self.array, mask.array, value=value.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.triangle(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def tril_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.triangle(self.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
 def triu_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # _softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
 def _log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     plan = rules.normalized(self.array, dim, half_to_float)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool
@@ -8282,7 +8282,7 @@ def embedding_out(
     place_of(weight.array, indices.array)
     plan = rules.embedding(weight.array, indices.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)
@@ -8290,7 +8290,7 @@ def embedding_renorm_out(self: Tensor, indices: Tensor, max_norm: float, norm_ty
     place_of(self.array, indices.array)
     plan = rules.embedding_renorm(self.array, indices.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
@@ -8298,7 +8298,7 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     place_of(self.array, indices.array)
     plan = rules.embedding_renorm(self.array, indices.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!),
@@ -8314,7 +8314,7 @@ def native_dropout_out(
     plan1 = rules.dropout_mask(input.array)
     plan0.target(out0)
     plan1.target(out1)
-    return written(out0), written(out1)
+    return out0, out1
 
 
 # native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *,
@@ -8338,7 +8338,7 @@ def native_layer_norm_out(
     plan0.target(out0)
     plan1.target(out1)
     plan2.target(out2)
-    return written(out0), written(out1), written(out2)
+    return out0, out1, out2
 
 
 # native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group,
@@ -8365,161 +8365,161 @@ def native_group_norm_out(
     plan0.target(out0)
     plan1.target(out1)
     plan2.target(out2)
-    return written(out0), written(out1), written(out2)
+    return out0, out1, out2
 
 
 # silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def silu_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating complex")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # silu_(Tensor(a!) self) -> Tensor(a!)
 def silu_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating complex")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def mish_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mish_(Tensor(a!) self) -> Tensor(a!)
 def mish_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
 def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # celu.out(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def celu_out(self: Tensor, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.celu(self.array, alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
 def celu_(self: Tensor, alpha: Any) -> Tensor:
     plan = rules.celu(self.array, alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
 def leaky_relu_out(self: Tensor, negative_slope: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
 def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 def hardtanh_out(self: Tensor, min_val: Any, max_val: Any, out: Tensor) -> Tensor:
     plan = rules.hardtanh(self.array, min_val, max_val)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 def hardtanh_(self: Tensor, min_val: Any, max_val: Any) -> Tensor:
     plan = rules.hardtanh(self.array, min_val, max_val)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardsigmoid_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
 def hardsigmoid_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def hardswish_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # hardswish_(Tensor(a!) self) -> Tensor(a!)
 def hardswish_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, accepts="floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> Tensor:
     plan = rules.softshrink(self.array, lambd)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def threshold_out(self: Tensor, threshold: Any, value: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
 def threshold_(self: Tensor, threshold: Any, value: Any) -> Tensor:
     plan = rules.pointwise_with(self.array, numbers=(threshold, value), accepts="integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)
 def glu_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
     plan = rules.glu(self.array, dim)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
@@ -8527,7 +8527,7 @@ def mse_loss_out(self: Tensor, target_: Tensor, reduction: int, out: Tensor) -> 
     place_of(self.array, target_.array)
     plan = rules.loss(self.array, target_.array, reduction)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
@@ -8535,7 +8535,7 @@ def smooth_l1_loss_out(self: Tensor, target_: Tensor, reduction: int, beta: floa
     place_of(self.array, target_.array)
     plan = rules.smooth_l1_loss(self.array, target_.array, reduction, beta)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
@@ -8543,7 +8543,7 @@ def huber_loss_out(self: Tensor, target_: Tensor, reduction: int, delta: float, 
     place_of(self.array, target_.array)
     plan = rules.huber_loss(self.array, target_.array, reduction, delta)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out)
@@ -8559,7 +8559,7 @@ def binary_cross_entropy_out(
     place_of(self.array, target_.array, weight_)
     plan = rules.binary_loss(self.array, target_.array, weight_, reduction)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
@@ -8577,7 +8577,7 @@ def multi_margin_loss_out(
     place_of(self.array, target_.array, weight_)
     plan = rules.margin_loss(self.array, target_.array, p, weight_, reduction)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
@@ -8608,7 +8608,7 @@ def convolution_out(
         groups,
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) ->
@@ -8623,7 +8623,7 @@ def im2col_out(
 ) -> Tensor:
     plan = rules.im2col(self.array, kernel_size, dilation, padding, stride)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]
@@ -8639,7 +8639,7 @@ def col2im_out(
 ) -> Tensor:
     plan = rules.col2im(self.array, output_size, kernel_size, dilation, padding, stride)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
@@ -8667,7 +8667,7 @@ def avg_pool2d_out(
         divisor=divisor_override,
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool
@@ -8695,28 +8695,28 @@ def avg_pool3d_out(
         divisor=divisor_override,
     )
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
     plan = rules.adaptive_pool(self.array, 2, output_size, name="_adaptive_avg_pool2d")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def _adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
     plan = rules.adaptive_pool(self.array, 3, output_size, name="_adaptive_avg_pool3d")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def upsample_nearest1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
@@ -8730,7 +8730,7 @@ def upsample_nearest2d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float?
@@ -8745,14 +8745,14 @@ def upsample_nearest3d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)
 def _upsample_nearest_exact1d_out(self: Tensor, output_size: list[int], scales: float | None, out: Tensor) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *,
@@ -8766,7 +8766,7 @@ def _upsample_nearest_exact2d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # _upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None,
@@ -8781,7 +8781,7 @@ def _upsample_nearest_exact3d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size, "uint8 floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!)
@@ -8795,7 +8795,7 @@ def upsample_linear1d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 1, output_size)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -8810,7 +8810,7 @@ def upsample_bilinear2d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float?
@@ -8826,7 +8826,7 @@ def upsample_trilinear3d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 3, output_size)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float?
@@ -8841,7 +8841,7 @@ def upsample_bicubic2d_out(
 ) -> Tensor:
     plan = rules.upsample(self.array, 2, output_size)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -8849,7 +8849,7 @@ def copy_out(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Tens
     place_of_first(self.array, src.array)
     plan = rules.copied(self.array, src=src.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
@@ -8857,21 +8857,21 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     place_of_first(self.array, src.array)
     plan = rules.copied(self.array, src=src.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)
 def fill_Scalar_out(self: Tensor, value: Any, out: Tensor) -> Tensor:
     plan = rules.filled(self.array, value=value)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 def fill__Scalar(self: Tensor, value: Any) -> Tensor:
     plan = rules.filled(self.array, value=value)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)
@@ -8879,7 +8879,7 @@ def fill_Tensor_out(self: Tensor, value: Tensor, out: Tensor) -> Tensor:
     place_of(self.array, value.array)
     plan = rules.filled(self.array, value=value.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
@@ -8887,147 +8887,147 @@ def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
     place_of(self.array, value.array)
     plan = rules.filled(self.array, value=value.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def zero_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, may_overlap=True)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, may_overlap=True)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     plan = rules.like(self.array, memory_format=memory_format)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def uniform_out(self: Tensor, from_: float, to: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.uniform(self.array, from_, to)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 def uniform_(self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     plan = rules.uniform(self.array, from_, to)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # exponential.out(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def exponential_out(self: Tensor, lambd: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
 def exponential_(self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
     plan = rules.positive(self.array, "exponential_", "lambda", lambd)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def geometric_out(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.geometric(self.array, p)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
 def geometric_(self: Tensor, p: float, generator: Generator | None) -> Tensor:
     plan = rules.geometric(self.array, p)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # cauchy.out(Tensor self, float median=0, float sigma=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def cauchy_out(self: Tensor, median: float, sigma: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
 def cauchy_(self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
     plan = rules.positive(self.array, "cauchy_", "sigma", sigma)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # log_normal.out(Tensor self, float mean=1, float std=2, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def log_normal_out(self: Tensor, mean: float, std: float, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
 def log_normal_(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     plan = rules.positive(self.array, "log_normal_", "std", std)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_from_out(self: Tensor, from_: int, to: int | None, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.integers(self.array, from_, to)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
     plan = rules.integers(self.array, from_, to)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.integers(self.array, 0, to)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, generator: Generator | None) -> Tensor:
     plan = rules.integers(self.array, 0, to)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
 def random__default(self: Tensor, generator: Generator | None) -> Tensor:
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
@@ -9035,7 +9035,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
     place_of(self.array, p.array)
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
@@ -9043,14 +9043,14 @@ def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> T
     place_of(self.array, p.array)
     plan = rules.overwritten(self.array, accepts="bool integer floating")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
 def poisson_out(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     plan = rules.overwritten(self.array, accepts="floating", memory_format="contiguous_format")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -9058,7 +9058,7 @@ def binomial_out(count: Tensor, prob: Tensor, generator: Generator | None, out: 
     place_of(count.array, prob.array)
     plan = rules.binomial(count.array, prob.array)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)
@@ -9072,4 +9072,4 @@ def multinomial_out(
 ) -> Tensor:
     plan = rules.multinomial(self.array, num_samples, replacement)
     plan.target(out)
-    return written(out)
+    return out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
 from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
-from opwright.dispatch_table import AMBIGUOUS
+from opwright.dispatch_table import AMBIGUOUS, Entry
 from opwright.keys import (
     ADINPLACEORVIEW,
     ANOMALY,
@@ -23,6 +23,7 @@ from opwright.keys import (
     GRAD,
     INFERENCE,
     META,
+    NO_GRAD,
     NO_KEYS,
     ODD,
     PRIVATE,
@@ -46,6 +47,7 @@ from opwright.registrations import (
     UserKernel,
     Wrapper,
 )
+from opwright.state import below_adinplaceorview
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
@@ -65,24 +67,43 @@ def compose(operator: Operator, keys: int) -> Function:
     return kernel
 
 
-def _chain(operator: Operator, keys: int) -> Function:
-    key, entry = operator.first_entry(keys)
+def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
+    """What serves a keyset from its first key on. Below a wrapper, `is_wrapped`, kernels that call operators do so
+    without recording these or counting what they write: the wrapper does that for the whole."""
+    key, entry, keys = _first(operator, keys)
     registration = entry.registration
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
-            return _fake_kernel("writes_alone", operator)
+            return _writes_alone
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper):
-        if not kernel.is_needed(keys):
-            return _chain(operator, _below(operator, key, keys))
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
+    match kernel:
+        case Shim(general, dense) if key is not DispatchKey.Meta or not keys & BACKENDS & ~META:
+            return general if dense is None or keys & ODD else dense
+        case Wrapper():
+            return _wrapped(operator, key, keys, kernel)
+        case Unbound():
+            raise unbound(operator, key, entry)
+        case Fallthrough():
+            raise missing(operator, key, keys)
+        case _:
+            function = _calling(operator, key, keys, kernel)
+            return _below_wrappers(function) if is_wrapped and key.bit & BACKENDS else function
+
+
+def _calling(
+    operator: Operator,
+    key: DispatchKey,
+    keys: int,
+    kernel: Shim | Composite | UserKernel | ArrayKernel | Boxed | BackendSelect,
+) -> Function:
+    """A kernel that may call operators."""
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
         return _fake_kernel("mixed", operator)
     match kernel:
-        case Shim(general, dense):
-            return general if dense is None or keys & ODD else dense
         case Composite(function):
             return _fake_kernel("in_mode", function) if keys & META else function
         case UserKernel(function, with_keyset):
@@ -92,20 +113,65 @@ def _chain(operator: Operator, keys: int) -> Function:
             return _fake_kernel("check_fake_kernel", operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
             return adapt_array_kernel(operator, function)
-        case Wrapper(make):
-            below = _below(operator, key, keys)
-            made = _record(operator, kernel, keys, below) if key.bit & AUTOGRAD else make(_chain(operator, below))
-            return _for_autograd("anomaly", "noting", made) if keys & ANOMALY and key.bit & AUTOGRAD else made
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):
             return _select_backend(operator, position, keys & PYTHON_DISPATCHER)
-        case Unbound():
-            raise unbound(operator, key, entry)
-        case Fallthrough():
-            raise missing(operator, key, keys)
+        case Shim():
+            raise AssertionError("it calls no operators")
         case _:
             assert_never(kernel)
+
+
+def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
+    """A wrapper around what is below its key."""
+    below = _chain(operator, _below(operator, key, keys), not wrapper.lets_record)
+    made = wrapper.make(operator, below) if wrapper.is_for_any else wrapper.make(below)
+    if not key.bit & AUTOGRAD:
+        return made
+    if wrapper.is_generated and keys & VIEW:
+        made = _for_autograd("recording", "refreshing", made, below, operator.signature)
+    return _for_autograd("anomaly", "noting", made) if keys & ANOMALY else made
+
+
+def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:
+    """The first key whose kernel has something to do in calls with these keys, what serves it, and the keys from there
+    on."""
+    while True:
+        key, entry = operator.first_entry(keys)
+        kernel = None if entry.registration is None else entry.registration.kernel
+        is_generated = isinstance(kernel, LazyWrapper) or (isinstance(kernel, Wrapper) and kernel.is_generated)
+        if not is_generated or not _is_left_out(operator, key, keys):
+            return key, entry, keys
+        keys = _below(operator, key, keys)
+
+
+def _is_left_out(operator: Operator, key: DispatchKey, keys: int) -> bool:
+    """Whether a generated wrapper has nothing to do. At an Autograd key: no tensor requires grad (whether views do is
+    known when they are looked at). At ADInplaceOrView: nothing is written, and nothing returned but at most one view,
+    of which only a mode would be noted."""
+    if key.bit & AUTOGRAD:
+        return not keys & (GRAD | VIEW)
+    signature = operator.signature
+    if key is not DispatchKey.ADInplaceOrView or signature.written:
+        return False
+    return not any(alias is not None for alias in signature.aliases) or (
+        signature.returns == ("Tensor",) and not keys & (NO_GRAD | INFERENCE)
+    )
+
+
+def _below_wrappers(function: Function) -> Function:
+    """Without recording or counting what the function calls."""
+
+    def call(*args: Any) -> Any:
+        with below_adinplaceorview():
+            return function(*args)
+
+    return call
+
+
+def _writes_alone(*args: Any) -> None:
+    """The fake kernel of operators that write to their arguments and return nothing: there is no data to write."""
 
 
 def _fake_kernel(kind: str, *about: Any) -> Function:
@@ -114,30 +180,6 @@ def _fake_kernel(kind: str, *about: Any) -> Function:
 
     made: Function = getattr(kernels, kind)(*about)
     return made
-
-
-def _record(operator: Operator, wrapper: Wrapper, keys: int, below: int) -> Function:
-    """The kernel of an Autograd key. A generated one is there only for tensors that require grad; whether views do is
-    known when they are looked at."""
-    rest = _chain(operator, below)
-    if not wrapper.is_generated:
-        return wrapper.make(rest)
-    if not keys & (GRAD | VIEW):
-        return rest
-    if not _ends_in_shim(operator, below):
-        rest = _for_autograd("modes", "below_recording", rest)
-    kernel = wrapper.make(rest)
-    return _for_autograd("recording", "refreshing", kernel, rest, operator.signature) if keys & VIEW else kernel
-
-
-def _ends_in_shim(operator: Operator, keys: int) -> bool:
-    """Whether the last kernel of a chain calls no operators, which would be recorded themselves."""
-    while True:
-        key, entry = operator.first_entry(keys)
-        kernel = entry.registration and entry.registration.kernel
-        if not isinstance(kernel, Wrapper | LazyWrapper):
-            return isinstance(kernel, Shim) or (isinstance(kernel, Lazy) and not kernel.is_composite)
-        keys = _below(operator, key, keys)
 
 
 def _for_autograd(module: str, kind: str, *about: Any) -> Function:
@@ -159,7 +201,7 @@ def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
 
 def compose_arrays(operator: Operator) -> Function:
     """The kernel for plain NumPy arrays alone, with no mode switched on. The lock is held."""
-    _, entry = operator.first_entry(DENSE_CPU)
+    _, entry, _ = _first(operator, DENSE_CPU)
     kernel = None if entry.registration is None else entry.registration.kernel
     if isinstance(kernel, Lazy):
         kernel = kernel.loaded
@@ -176,9 +218,9 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
     """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
-        key, entry = operator.first_entry(keys)
-        kernel = entry.registration and entry.registration.kernel
-        if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None and kernel.is_needed(keys):
+        key, entry, keys = _first(operator, keys)
+        kernel = None if entry.registration is None else entry.registration.kernel
+        if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
             return kernel
         if not isinstance(kernel, Wrapper | LazyWrapper):
             return None

@@ -17,7 +17,17 @@ from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownSignature
 from opwright.keys import ARRAYS, BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
-from opwright.registrations import BackendSelect, Key, Registration, UserKernel, as_key, fallbacks, kernels, lock
+from opwright.registrations import (
+    BackendSelect,
+    Key,
+    Registration,
+    UserKernel,
+    as_key,
+    counting,
+    fallbacks,
+    kernels,
+    lock,
+)
 from opwright.signature import Signature, argument_error
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -287,7 +297,15 @@ class Operator:
             position = self.signature.device
             assert position is not None  # _is_factory says so
             return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
-        return compute_entry(key, registered, fallbacks)
+        found = compute_entry(key, registered, fallbacks)
+        if key is DispatchKey.ADInplaceOrView and found.registration is fallbacks[key][0] and self._counts_writes:
+            return Entry(counting, found.rule)
+        return found
+
+    @property
+    def _counts_writes(self) -> bool:
+        """Whether the operator writes itself: what composites call does."""
+        return bool(self.signature.written) and not self.registrations.get(DispatchKey.CompositeImplicitAutograd)
 
     @property
     def _is_factory(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.keys import GRAD, VIEW, DispatchKey, parse_key
+from opwright.keys import DispatchKey, parse_key
 
 __all__ = [
     "ArrayKernel",
@@ -30,6 +30,7 @@ __all__ = [
     "UserKernel",
     "Wrapper",
     "as_key",
+    "counting",
     "fallbacks",
     "fallthrough_kernel",
     "kernels",
@@ -79,11 +80,15 @@ class ArrayKernel:
 class Wrapper:
     """`make(below)` gives the kernel; `below` is what the call reaches next, bound to the keys that are left.
 
-    A generated one at an Autograd key is left out of calls that record nothing: no tensor has GRAD or VIEW.
+    A generated one is left out of calls it has nothing to do in (`compose`): at an Autograd key of those that record
+    nothing, no tensor has GRAD or VIEW. One `is_for_any` operator is `make(operator, below)`. One that `lets_record`
+    leaves operators that the kernels below it call to be recorded, and their writes counted, for themselves.
     """
 
-    make: Callable[[Function], Function]
+    make: Callable[..., Function]
     is_generated: bool = False
+    is_for_any: bool = False
+    lets_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +130,6 @@ class Lazy:
         self.is_composite = is_composite
         self.loaded: Shim | Composite | None = None
 
-    def is_needed(self, keys: int) -> bool:
-        """Whether a call with these keys gets to the kernel."""
-        return True
-
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
         module = importlib.import_module(self.module)
@@ -147,20 +148,14 @@ class Lazy:
 
 
 class LazyWrapper:
-    """A generated wrapper in a module that is imported when a call first needs it. One that `is_left_out` of calls that
-    record nothing is not imported for them."""
+    """A generated Wrapper in a module that is imported when a call first needs it: `function` is its `make`."""
 
-    __slots__ = ("function", "is_left_out", "loaded", "module")
+    __slots__ = ("function", "loaded", "module")
 
-    def __init__(self, module: str, function: str, *, is_left_out: bool) -> None:
+    def __init__(self, module: str, function: str) -> None:
         self.module = module
         self.function = function
-        self.is_left_out = is_left_out
         self.loaded: Wrapper | None = None
-
-    def is_needed(self, keys: int) -> bool:
-        """Whether a call with these keys gets to the wrapper."""
-        return not self.is_left_out or keys & (GRAD | VIEW) != 0
 
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
@@ -216,10 +211,30 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
 
 
 _DEFAULT: Final = "default"
-# PyTorch's own, and fallthroughs for the two backends it leaves without: our tensors always carry their Autograd key.
+
+
+def _by_default(kind: str) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks`, for all operators but generated ones (Note [Operators without
+    formulas] there)."""
+
+    def make(operator: Any, below: Function) -> Function:
+        if operator.stub is not None:
+            return below
+        made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
+        return made
+
+    return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
+
+
+# Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
     key: [Registration(key, Fallthrough(), _DEFAULT)]
     for key in DispatchKey
     if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-    or (key.name.startswith("Autograd") and not key.is_alias)
+} | {
+    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+    for key in DispatchKey
+    if key.name.startswith("Autograd") and not key.is_alias
 }
+# Of operators that write, in place of ADInplaceOrView's fallthrough.
+counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)

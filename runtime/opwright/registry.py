@@ -37,18 +37,8 @@ __all__ = ["Handle", "as_key", "install", "register", "register_fallback"]
 Row = tuple[str, str, str, str, str, str]
 WrapperRow = tuple[str, str, str, str]
 _FORMS = (
-    ArrayKernel,
-    BackendSelect,
-    Boxed,
-    Composite,
-    Fallthrough,
-    Lazy,
-    LazyWrapper,
-    Shim,
-    Unbound,
-    UserKernel,
-    Wrapper,
-)
+    ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Unbound, UserKernel, Wrapper,
+)  # fmt: skip
 
 
 class Handle:
@@ -160,8 +150,8 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
-    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays); and
-    its wrappers: (operator, key, module, function).
+    """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
+    the wrappers: (operator, key, module, function).
 
     An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
@@ -182,7 +172,7 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
         for name, key_name, module, function in wrappers:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
             key = as_key(key_name)
-            wrapper = LazyWrapper(module, function, is_left_out=key_name.startswith("Autograd"))
-            operator.registrations.setdefault(key, []).append(Registration(key, wrapper, operator.where))
+            registration = Registration(key, LazyWrapper(module, function), operator.where)
+            operator.registrations.setdefault(key, []).append(registration)
             operator.forget_table()
     _silence(generated)

@@ -7,12 +7,12 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Final, final
 
-from .keys import ALIASES, AUTOGRAD, PYTHON_DISPATCHER, DispatchKey, key_bits
+from .keys import ADINPLACEORVIEW, ALIASES, AUTOGRAD, PYTHON_DISPATCHER, DispatchKey, key_bits
 
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
 __all__ = [
-    "Keys", "Modes", "active_modes", "below_autograd", "enable_python_dispatcher", "exclude_keys", "include_keys",
-    "set_modes",
+    "Keys", "Modes", "active_modes", "below_adinplaceorview", "below_autograd", "enable_python_dispatcher",
+    "exclude_keys", "include_keys", "set_modes",
 ]  # fmt: skip
 
 
@@ -78,6 +78,11 @@ def exclude_keys(*keys: Keys) -> _Guard:
 def below_autograd() -> _Guard:
     """Within the block, calls of this thread skip every Autograd kernel."""
     return _Guard(0, AUTOGRAD)
+
+
+def below_adinplaceorview() -> _Guard:
+    """Within the block, calls of this thread skip every Autograd kernel, note no views and count no writes."""
+    return _Guard(0, AUTOGRAD | ADINPLACEORVIEW)
 
 
 def enable_python_dispatcher() -> _Guard:

@@ -46,7 +46,8 @@ class PythonDispatcher:
         for key in (DispatchKey.Undefined, *reversed(RUNTIME_KEYS)):
             with lock:
                 entry = compute_entry(key, self._registered, fallbacks)
-            name = "fallthrough" if entry.is_fallthrough else entry.where or entry.rule.replace(" ", "_")
+            is_default = entry.rule == "backend fallback"
+            name = "fallthrough" if is_default else entry.where or entry.rule.replace(" ", "_")
             rows.append((key.name, f"{name} [{entry.rule}]"))
         return _shown("Computed Dispatch Table", rows)
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
-import math
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from samples import SAMPLES
+from differentiating import (
+    DIFFERENT,
+    NOT_COMPARED,
+    as_tuple,
+    call_named,
+    case_names,
+    chosen,
+    config,
+    derivatives,
+    evaluate,
+    flattened,
+    named_arguments,
+    overload,
+    tensors_of,
+)
 from sampling import COMPLEX128, FLOAT64, Sample, make
 
 import opwright
-import opwright.kernels.gradients
-from opwright_codegen.config import Config, read_config
-from opwright_codegen.derivative_model import Derivative, DerivativeSet, Differentiability, ForwardDerivative
-from opwright_codegen.derivatives import read_derivatives
-from opwright_codegen.formula import Spelling, emit
-from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.derivative_model import Derivative, Differentiability, ForwardDerivative
 from opwright_codegen.read import read
 from opwright_codegen.schema import SchemaKind
 
@@ -31,61 +34,6 @@ from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
-# Operators whose gradients are not compared, and why.
-NOT_COMPARED = {
-    "native_dropout": "its mask is drawn",
-    **dict.fromkeys(
-        ["bernoulli", "bernoulli.p", "bernoulli.Tensor", "geometric", "poisson", "random.from", "normal_functional"],
-        "its numbers are drawn",
-    ),
-    **dict.fromkeys(["normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor"], "its numbers are drawn"),
-    **dict.fromkeys(["special_modified_bessel_i0", "special_modified_bessel_i1"], "not differentiable in PyTorch"),
-    **dict.fromkeys(["copy", "remainder.Scalar_Tensor"], "PyTorch has no gradient for it"),
-    "view_as_complex_copy": "its samples are of float32; the formula is that of view_as_complex",
-    "hardsigmoid": "PyTorch's sixth is that of float32",
-    "rrelu_with_noise_functional": "its noise is drawn",
-    "_safe_softmax": "its samples hold infinities; the formula is that of _softmax",
-    "_native_batch_norm_legit": "it writes to its arguments; the formula is that of native_batch_norm",
-    "digamma": "PyTorch's trigamma has 9 digits",
-    "polygamma": "PyTorch's trigamma has 9 digits",
-}
-
-
-def is_singular(matrix: np.ndarray) -> bool:
-    """Whether a matrix among these has no inverse."""
-    is_square = matrix.ndim >= 2 and matrix.shape[-1] == matrix.shape[-2]
-    return is_square and bool((np.linalg.det(matrix) == 0).any())
-
-
-# Samples whose gradients differ on purpose, and why.
-DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
-    ("ldexp.Tensor", lambda one: one.args[1].dtype.kind == "i", "PyTorch's powers of 2 are integers, and overflow"),
-    ("_linalg_det", lambda one: is_singular(one.args[0]), "0 in PyTorch for every singular matrix"),
-    ("_linalg_slogdet", lambda one: is_singular(one.args[0]), "of singular matrices"),
-    ("as_strided_scatter", lambda one: True, "PyTorch gives self the gradient of what is written over"),
-    ("special_log_ndtr", lambda one: bool((np.abs(one.args[0]) > 1e10).any()), "PyTorch overflows"),
-    (
-        "var.correction",
-        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
-        "of NaN",
-    ),
-    (
-        "var_mean.correction",
-        lambda one: one.args[0].dtype == COMPLEX128 and (one.kwargs.get("correction") or 0) > 1,
-        "NaN",
-    ),
-    ("native_group_norm", lambda one: not one.args[0].size, "NaN in PyTorch"),
-    ("binary_cross_entropy", lambda one: bool(np.isin(one.args[0], (0, 1)).any()), "infinite in PyTorch at 0 and 1"),
-    ("cholesky_inverse", lambda one: True, "PyTorch gives the triangle that is not read a gradient, too"),
-    ("cholesky_solve", lambda one: True, "likewise"),
-    (
-        "scatter_reduce.two",
-        lambda one: one.args[4] == "prod" and one.args[2].shape != one.args[3].shape,
-        "PyTorch gives what the index does not reach a gradient, too",
-    ),
-    ("index_add", lambda one: isinstance(one.kwargs.get("alpha"), complex), "PyTorch forgets to conjugate alpha"),
-    ("pow.Scalar", lambda one: one.args[0] == 0, "NaN in PyTorch, for complex exponents"),
-]
 DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("fmax", lambda one: True, "PyTorch takes the tangent of other where both are equal, and the gradient to self"),
     ("fmin", lambda one: True, "likewise"),
@@ -94,122 +42,6 @@ DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
 ]
-SAMPLES_OF_EACH = 12
-
-
-@cache
-def config() -> Config:
-    found = read_config(Path(__file__).parents[2] / "pyproject.toml")
-    assert found is not None and found.derivatives is not None
-    return found
-
-
-@cache
-def derivatives() -> DerivativeSet:
-    settings = config()
-    assert settings.derivatives is not None
-    operators = read(settings.schemas, settings.tags)
-    return read_derivatives(settings.derivatives, operators, KernelModules(settings.gradients))
-
-
-@cache
-def functions() -> SimpleNamespace:
-    package = opwright.kernels.gradients
-    found: dict[str, Any] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        found |= vars(importlib.import_module(f"{package.__name__}.{module.name}"))
-    return SimpleNamespace(**found)
-
-
-def evaluate(formula: Any, values: Mapping[str, Any]) -> Any:
-    """The formula's value, with operators and backward functions behind it."""
-    renamed = {name: f"values['{name}']" for name in values}
-    text = emit(formula, Spelling(function="gradients.", arguments=renamed))
-    names = {"values": values, "ops": opwright.ops.aten, "gradients": functions(), "math": math}
-    return eval(text, names | {"dtypes": opwright})
-
-
-def case_names() -> list[str]:
-    return sorted(name.removeprefix("aten::") for name in derivatives().entries)
-
-
-def widened(sample: Sample, entry: Differentiability) -> Sample | None:
-    """The sample in 64 bits, where gradients can be told apart from rounding; None where they cannot be told at all.
-
-    Integers of samples without other numbers become floats where gradients are asked for.
-    """
-    arrays = [each for each in leaves([*sample.args, *sample.kwargs.values()]) if isinstance(each, np.ndarray)]
-    if any(not np.isfinite(array.astype(np.complex128)).all() for array in arrays if array.dtype.kind in "fcV"):
-        return None
-    dtypes = [value for value in sample.kwargs.values() if isinstance(value, np.dtype)]
-    if any(dtype.kind in "fcV" and dtype not in (FLOAT64, COMPLEX128) for dtype in dtypes):
-        return None
-    is_whole = all(array.dtype.kind in "iu" for array in arrays)
-    names = [argument.name for argument in entry.operator.schema.arguments]
-    wanted = entry.differentiable_inputs
-
-    def wide(name: str, value: Any) -> Any:
-        if isinstance(value, list):
-            return [wide(name, each) for each in value]
-        if not isinstance(value, np.ndarray):
-            return value
-        kind = "f" if is_whole and name in wanted else value.dtype.kind
-        return cast(value, COMPLEX128 if kind == "c" else FLOAT64) if kind in "fcV" else value
-
-    args = tuple(wide(name, value) for name, value in zip(names, sample.args, strict=False))
-    return Sample(args, {name: wide(name, value) for name, value in sample.kwargs.items()})
-
-
-def cast(value: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array in another dtype, under strides of as many elements."""
-    if not value.size or any(step % value.itemsize for step in value.strides):
-        return value.astype(dtype)
-    strides = [step // value.itemsize * dtype.itemsize for step in value.strides]
-    extent = 1 + sum((n - 1) * step for n, step in zip(value.shape, strides, strict=True)) // dtype.itemsize
-    view = np.lib.stride_tricks.as_strided(np.zeros(extent, dtype), value.shape, strides)
-    view[...] = value
-    return view
-
-
-def leaves(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, list | tuple):
-            yield from leaves(value)
-        else:
-            yield value
-
-
-def named_arguments(entry: Differentiability, sample: Sample) -> dict[str, Any]:
-    """The arguments of the sample by name, with defaults."""
-    schema = entry.operator.schema
-    found = {argument.name: value for argument, value in zip(schema.arguments, sample.args, strict=False)}
-    found |= sample.kwargs
-    for argument in schema.arguments:
-        if argument.name not in found:
-            found[argument.name] = None if argument.default is None else default(argument)
-    for argument in schema.arguments:
-        listed = argument.type.list_type
-        if listed is not None and listed.size and isinstance(found[argument.name], int):
-            found[argument.name] = [found[argument.name]] * listed.size
-    return found
-
-
-def default(argument: Any) -> Any:
-    value = argument.default.value
-    if isinstance(value, bool | int | float | str | complex) or value is None:
-        return value
-    if isinstance(value, tuple | list):
-        return list(value)
-    return {"Mean": 1, "Sum": 2}.get(getattr(value, "name", str(value)), value)
-
-
-def overload(root: Any, name: str) -> Any:
-    base, _, rest = name.partition(".")
-    return getattr(getattr(root.ops.aten, base), rest or "default")
-
-
-def fresh(value: Any) -> Any:
-    return copied(value)
 
 
 class Case:
@@ -219,9 +51,9 @@ class Case:
         self.entry = entry
         self.schema = entry.operator.schema
         self.arrays = named_arguments(entry, sample)
-        self.mine = {key: to_opwright(fresh(value)) for key, value in self.arrays.items()}
+        self.mine = {key: to_opwright(copied(value)) for key, value in self.arrays.items()}
         self.results = as_tuple(call_named(overload(opwright, name), self.schema, self.mine))
-        self.theirs = {key: to_torch(fresh(value)) for key, value in self.arrays.items()}
+        self.theirs = {key: to_torch(copied(value)) for key, value in self.arrays.items()}
         self.leaves = {}
         known = {key for derivative in entry.derivatives if derivative.reason is None for key in derivative.inputs}
         for key in sorted(known):
@@ -246,24 +78,6 @@ class Case:
 
     def values(self) -> dict[str, Any]:
         return self.mine | dict(zip(self.schema.output_names, self.results, strict=False))
-
-
-def call_named(function: Any, schema: Any, values: Mapping[str, Any]) -> Any:
-    positional = [values[argument.name] for argument in schema.positional]
-    return function(*positional, **{argument.name: values[argument.name] for argument in schema.kwarg_only})
-
-
-def as_tuple(results: Any) -> tuple[Any, ...]:
-    return results if isinstance(results, tuple) else (results,)
-
-
-def tensors_of(value: Any) -> list[Any]:
-    values = value if isinstance(value, list | tuple) else [value]
-    return [each for each in values if hasattr(each, "is_floating_point")]
-
-
-def flattened(results: tuple[Any, ...]) -> list[Any]:
-    return [each for result in results for each in (result if isinstance(result, list | tuple) else [result])]
 
 
 def reduced(gradient: Any, like: np.ndarray) -> np.ndarray:
@@ -345,20 +159,6 @@ def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[st
             same = np.allclose(ours, wanted, rtol=1e-9, atol=1e-10 * scale, equal_nan=True)
             problem = f"{sample}: gradient of {key} {ours.tolist()!r:.200}, not {wanted.tolist()!r:.200}"
             yield None if same else problem
-
-
-def chosen(name: str) -> list[Sample]:
-    entry = derivatives().find(f"aten::{name}")
-    assert entry is not None
-    tried = (widened(sample, entry) for sample in SAMPLES.get(name, lambda: ())())
-    unique = {str(sample): sample for sample in tried if sample is not None}
-    found = list(unique.values())
-    for other, is_different, _ in DIFFERENT:
-        found = [one for one in found if other != name or not is_different(one)]
-    if "batch_norm" in name:  # PyTorch divides by zero, and ends
-        found = [one for one in found if one.args[0].size]
-    step = max(1, len(found) // SAMPLES_OF_EACH)
-    return found[::step]
 
 
 @pytest.mark.parametrize("name", case_names())

@@ -7,32 +7,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sampling import Sample, make
-from test_derivatives import (
+from differentiating import (
     NOT_COMPARED,
-    Case,
     as_tuple,
     call_named,
     case_names,
     chosen,
     derivatives,
     flattened,
-    fresh,
     overload,
     tensors_of,
 )
+from sampling import Sample, make
 
 import opwright
 from opwright_codegen.derivative_model import Differentiability
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-from oracle import numpy_of, to_opwright  # noqa: E402
+from oracle import copied, numpy_of, to_opwright  # noqa: E402
+from test_derivatives import Case  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 
 def our_gradients(case: Case, cotangents: dict[int, np.ndarray]) -> dict[tuple[str, int], Any]:
-    values = {key: to_opwright(fresh(value)) for key, value in case.arrays.items()}
+    values = {key: to_opwright(copied(value)) for key, value in case.arrays.items()}
     leaves = {(key, number): tensors_of(values[key])[number].requires_grad_() for key, number in case.leaves}
     results = flattened(as_tuple(call_named(overload(opwright, case.name), case.schema, values)))
     chosen = [(number, results[number]) for number in cotangents if results[number].requires_grad]

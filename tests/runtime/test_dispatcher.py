@@ -513,7 +513,7 @@ def test_table_of_every_runtime_key(adding: Operator) -> None:
     table = dispatch.table(adding.name)
     assert set(table) == {"Undefined", *(key.name for key in dispatch.KeySet.full())}
     assert (table["CPU"].source, table["CPU"].kernel) == ("kernel", add)
-    assert (table["AutogradCPU"].source, table["CUDA"].source) == ("fallthrough", "missing")
+    assert (table["AutogradCPU"].source, table["CUDA"].source) == ("backend fallback", "missing")
 
 
 def test_stub_table_and_call_agree(adding: Operator) -> None:

@@ -128,7 +128,7 @@ def test_every_order_of_adding_and_removing_gives_the_same_table(order: tuple[in
         steps[step]()
     with_both = {key: (entry.kernel, entry.source) for key, entry in dispatch.table(f"{name}::f").items()}
     assert with_both["CPU"] == (two, "kernel")
-    assert with_both["AutogradCPU"][1] == "fallthrough"
+    assert with_both["AutogradCPU"][1] == "backend fallback"
     assert with_both["AutogradCUDA"] == (one, "math kernel")
     temporary.destroy()
     assert dispatch.table(f"{name}::f")["CPU"].source == "math kernel"

@@ -58,7 +58,7 @@ def test_it_is_the_table_of_an_operator(keys: list[str], define: Maker) -> None:
     calculator.register(keys)
     shown = rows(calculator.dispatchTable())
     for name, entry in dispatch.table(operator).items():
-        kernel = "fallthrough" if entry.is_fallthrough else entry.where or entry.rule.replace(" ", "_")
+        kernel = "fallthrough" if entry.rule == "backend fallback" else entry.where or entry.rule.replace(" ", "_")
         assert shown[name] == f"{kernel} [{entry.rule}]"
 
 

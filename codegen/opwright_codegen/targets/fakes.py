@@ -67,14 +67,14 @@ class _FakeBuilder(ShimBuilder):
         return [formula_lines(formulas[0], spelling, 4, f"{', '.join(plans)} = ")]
 
     def _checked(self, formulas: Sequence[Formula], given: Mapping[str, str], place: str) -> list[str]:
-        """Nothing is written but the version; what the kernel would refuse is refused."""
+        """Nothing is written; what the kernel would refuse is refused."""
         written = [self.own[a.name] for a in self.schema.mutated_arguments]
         take = "inplace" if self.schema.kind is SchemaKind.INPLACE else "target"
         statements = [place] if place.endswith(")") else []
         plans = ["plan"] if len(written) == 1 else [f"plan{i}" for i in range(len(written))]
         statements += self._plan_lines(formulas, given, plans)
         statements += [f"{plan}.{take}({name})" for plan, name in zip(plans, written, strict=True)]
-        return [*statements, returned([f"written({name})" for name in written])]
+        return [*statements, returned(written)]
 
     def _place(self, given: Mapping[str, str]) -> str:
         """Where results are: with the tensors; '' where there are none to go by."""
@@ -111,7 +111,7 @@ class _FakeFastShims(FastShimBuilder):
             tests += [f"{array}.base is not None" for array in arrays.values()]
         passed = ", ".join(shim.own[a.name] for a in shim.schema.arguments)
         dtype = "dtypes.bool_" if facts.is_truth else f"{first}.dtype"
-        made = f"written({shim.own[facts.operands[0]]})" if facts.writes else f"fake_like({first}, {dtype})"
+        made = shim.own[facts.operands[0]] if facts.writes else f"fake_like({first}, {dtype})"
         used = words_in((*tests, made))
         return FastShim(
             fill_comment(shim.view.declaration),

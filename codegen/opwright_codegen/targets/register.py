@@ -8,11 +8,13 @@ from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound,
 from opwright_codegen.layout import LINE, bracketed, quoted
 from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.composites import composite_names
+from opwright_codegen.targets.inplace_or_view import wrapper_names
 from opwright_codegen.targets.shims import ShimNames
 
 __all__ = ["TEMPLATE", "context"]
 
 TEMPLATE = "register.py.j2"
+_WRAPPERS = "WRAPPERS: tuple[tuple[str, str, str, str], ...]"
 _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
@@ -32,6 +34,12 @@ def context(
     ]
     if wrappers:
         modules.add("AUTOGRAD")
+    marking = [
+        _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))
+        for name, function in wrapper_names(bindings).items()
+    ]
+    if marking:
+        modules.add("INPLACE_OR_VIEW")
     used = [
         (name, file)
         for name, file in (
@@ -40,10 +48,11 @@ def context(
             ("FAKES", "fakes"),
             ("COMPOSITES", "composites"),
             ("AUTOGRAD", "autograd"),
+            ("INPLACE_OR_VIEW", "inplace_or_view"),
         )
         if name in modules
     ]
-    return {"rows": rows, "wrappers": wrappers, "modules": used}
+    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + marking), "modules": used}
 
 
 def _served(
@@ -59,6 +68,14 @@ def _served(
             return quoted(function.module), (function.name, "", "")
         case Inline() | VariantOf():
             return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
+
+
+def _tuple(before: str, rows: Sequence[str]) -> str:
+    """A tuple of rows, a row a line; a single one beside its name where it fits. Nothing for none."""
+    if len(rows) == 1 and len(text := f"{before}({rows[0]},)") <= LINE:
+        return text
+    lines = "\n".join(f"    {row}," for row in rows)
+    return f"{before}(\n{lines}\n)" if rows else ""
 
 
 def _row(values: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ RESERVED = (
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
     "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plan", "plans", "result",
-    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "written", "zip",
+    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Whether operators are recorded: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`.
 
 Each masks or unmasks bits of the calls of this thread or task (`opwright.state`): without GRAD and VIEW in its keys a
-call finds a chain that has no generated Autograd wrapper in it.
+call finds a chain that has no generated Autograd wrapper in it; with NO_GRAD or INFERENCE, one that notes how views
+were made.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, VIEW
 from opwright.state import Modes, active_modes, set_modes
 
 __all__ = [
@@ -21,7 +22,7 @@ __all__ = [
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 _RECORDED: Final = GRAD | VIEW
-_NO_GRAD: Final = Modes(0, ~_RECORDED)
+_NOT_RECORDED: Final = Modes(NO_GRAD, ~_RECORDED)
 
 
 def is_grad_enabled() -> bool:
@@ -38,7 +39,7 @@ def is_inference_mode_enabled() -> bool:
 
 def without_recording(modes: Modes | None) -> Modes:
     """The same modes, but that nothing is recorded."""
-    return _NO_GRAD if modes is None else Modes(modes.include, modes.mask & ~_RECORDED)
+    return _NOT_RECORDED if modes is None else Modes(modes.include | NO_GRAD, modes.mask & ~_RECORDED)
 
 
 def with_recording(modes: Modes | None) -> Modes | None:
@@ -46,21 +47,8 @@ def with_recording(modes: Modes | None) -> Modes | None:
     if modes is None or modes.mask & GRAD:
         return modes
     mask = modes.mask | _RECORDED
-    return None if mask == -1 and not modes.include else Modes(modes.include, mask)
-
-
-def below_recording(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel over other operators, in whose calls these are not recorded: the call is recorded as a whole."""
-
-    def call(*args: Any) -> Any:
-        outer = active_modes()
-        set_modes(Modes(outer.include, outer.mask & ~AUTOGRAD) if outer else Modes(0, ~AUTOGRAD))
-        try:
-            return kernel(*args)
-        finally:
-            set_modes(outer)
-
-    return call
+    include = modes.include & ~NO_GRAD
+    return None if mask == -1 and not include else Modes(include, mask)
 
 
 class _Switch:
@@ -224,7 +212,7 @@ class inference_mode(_Switch):
             return Modes(modes.include | INFERENCE, modes.mask & ~(_RECORDED | AUTOGRAD))
         if not modes.include & INFERENCE:
             return outer
-        return Modes(modes.include & ~INFERENCE, modes.mask | _RECORDED | AUTOGRAD)
+        return Modes(modes.include & ~(INFERENCE | NO_GRAD), modes.mask | _RECORDED | AUTOGRAD)
 
 
 def is_inference(keys: int) -> bool:

@@ -22,8 +22,8 @@ from opwright.tensor import Tensor
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
-    "mark_view", "not_implemented", "rebase_history", "record", "record_several", "refresh", "refreshing",
-    "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad",
+    "mark_view", "mark_views", "not_implemented", "rebase_history", "record", "record_several", "refresh",
+    "refreshing", "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
@@ -105,6 +105,13 @@ def mark_view(view: Tensor, creation: str = "") -> Tensor:
         view.extra.creation = creation
     _note_rewrites(view)
     return view
+
+
+def mark_views(views: list[Tensor]) -> list[Tensor]:
+    """Note of views that one recorded call returned together that none of them must be written to."""
+    for view in views:
+        mark_view(view, "several")
+    return views
 
 
 def check_writable(tensor: Tensor) -> None:

@@ -12,13 +12,14 @@ from types import FunctionType
 from typing import Any, Final
 
 from opwright import _schema
+from opwright.autograd.fallbacks import autograd_not_implemented_fallback
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
 from opwright.custom_ops.devices import keys_of_devices
 from opwright.custom_ops.formulas import Formula, check_differentiable
 from opwright.custom_ops.registered import Registered
 from opwright.custom_ops.results import place_of
-from opwright.custom_ops.wrappers import casting, no_fake, returning_written, unrecordable, unrecorded_out, writing
+from opwright.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.devices import Device
 from opwright.dispatcher import Operator, operators
 from opwright.dtypes import DType, as_dtype
@@ -167,12 +168,9 @@ class CustomOpDef:
 
     def _register_defaults(self) -> None:
         """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
-        operator, tags = self._opoverload, self._opoverload.tags
+        operator = self._opoverload
         put = self._registered.put
-        record = unrecorded_out if Tag.out in tags else unrecordable
-        put("autograd", DispatchKey.Autograd, Wrapper(functools.partial(record, operator), True))
-        if self._schema.mutated:
-            put("writes", DispatchKey.ADInplaceOrView, Wrapper(functools.partial(writing, operator), True))
+        put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
         is_clear = self._returns_written or (self._schema.mutated and self._schema.declaration.endswith("-> ()"))
         put("fake", DispatchKey.Meta, Shim((returning_written if is_clear else no_fake)(operator)))
 

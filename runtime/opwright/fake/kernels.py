@@ -9,14 +9,13 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.context import FakeContext, running
 from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of
-from opwright.fake.results import written
 from opwright.results import tensors_of
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["check_fake_kernel", "in_mode", "mixed", "writes_alone"]
+__all__ = ["check_fake_kernel", "in_mode", "mixed"]
 
 Function = Callable[..., Any]
 
@@ -49,18 +48,6 @@ def check_fake_kernel(operator: Operator, function: Function) -> Function:
             running.set(outer)
         place = next((tensor.array.place for tensor in tensors_of(args) if type(tensor.array) is MetaArray), None)
         return _checked(operator, result, place)
-
-    return call
-
-
-def writes_alone(operator: Operator) -> Function:
-    """The fake kernel of an operator that writes to its arguments and returns nothing: their versions count."""
-    positions = operator.signature.written
-
-    def call(*args: Any) -> None:
-        for position in positions:
-            for tensor in tensors_of((args[position],)):
-                written(tensor)
 
     return call
 

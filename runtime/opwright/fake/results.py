@@ -7,10 +7,9 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.modes import OTHER_MODE, new_place
 from opwright.metadata import Form, Plan
-from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
-__all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first", "written"]
+__all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]
 
 
 def place_of(*arrays: MetaArray | None) -> Place:
@@ -91,9 +90,3 @@ def fake_like(array: MetaArray, dtype: DType) -> Tensor:
     made.edge = None
     made.extra = None
     return made
-
-
-def written(tensor: Tensor) -> Tensor:
-    """A tensor that was written to: its version counts."""
-    storage_of(tensor).version += 1
-    return tensor

@@ -21,7 +21,7 @@ MEAN, SUM = 1, 2  # how losses are reduced; 0 is not at all
 
 def elu_backward(grad: Tensor, self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
     """The slope is `scale` above 0, and alpha * scale * input_scale * exp(x * input_scale) below."""
-    below = grad * (input_scale * alpha * scale) * aten.exp(aten.clamp_max(self, 0) * input_scale)
+    below = grad * (input_scale * alpha * scale) * aten.exp(aten.where(self < 0, self, 0) * input_scale)
     return aten.where(self <= 0, below, grad * scale)
 
 

@@ -63,10 +63,11 @@ def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 
 def sinc_derivative(x: Tensor) -> Tensor:
-    """(cos(πx) πx - sin(πx)) / (πx²), and 0 at 0."""
-    angle = x * math.pi
-    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * x)
-    return aten.where(x == 0, 0.0, slope)
+    """(cos(πx) πx - sin(πx)) / (πx²), and -π²x/3 at 0."""
+    away = aten.where(x == 0, 1, x)
+    angle = away * math.pi
+    slope = (aten.cos(angle) * angle - aten.sin(angle)) / (angle * away)
+    return aten.where(x == 0, x * (-math.pi * math.pi / 3), slope)
 
 
 def i1_derivative(x: Tensor, result: Tensor) -> Tensor:

@@ -125,10 +125,13 @@ def reverse_cumsum(value: Tensor, dim: int) -> Tensor:
 def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """Sums of products without one factor each: by division, except where that is the first that is 0.
 
-    Behind that one all products are 0, and without it they are those of the other factors.
+    Behind that one all products are 0, and without it they are those of the other factors. What is to be differentiated
+    again has all products, without a division.
     """
     if not self.ndim:
         return grad
+    if opwright.is_grad_enabled():
+        return _products_without_one(grad, self, dim)
     is_zero = self == 0
     seen = aten.cumsum(is_zero, dim)
     is_first = is_zero & (seen == 1)
@@ -136,6 +139,19 @@ def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Te
     by_division = reverse_cumsum(grad * aten.conj(result), dim) / aten.conj(aten.where(is_zero, 1, self))
     at_first = reverse_cumsum(grad * aten.conj(others), dim)
     return aten.where(is_first, at_first, aten.where(seen > 0, 0, by_division))
+
+
+def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """The gradient of `cumprod` from a row of products for each element, of the factors behind it."""
+    factors, grad = aten.movedim(self, dim, -1), aten.movedim(grad, dim, -1)
+    size = factors.shape[-1]
+    places = aten.arange(size, device=self.device)
+    own = aten.unsqueeze(places, -1)
+    behind = aten.cumprod(aten.where(places > own, aten.unsqueeze(factors, -2), 1), -1)
+    summed = aten.sum(aten.where(places >= own, aten.unsqueeze(grad, -2) * aten.conj(behind), 0), [-1])
+    before = aten.cat([aten.ones_like(factors), factors], -1).narrow(-1, size - 1, size) if size else factors
+    before = aten.cumprod(aten.where(places == 0, 1, before), -1)
+    return aten.movedim(summed * aten.conj(before), -1, dim)
 
 
 def product_of_others(self: Tensor, dim: int | None = None) -> Tensor:
@@ -167,10 +183,11 @@ def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) 
         return reverse_cumsum(grad * aten.conj(aten.exp(-result)), dim) * aten.conj(aten.exp(self))
 
     def part(values: Tensor) -> Tensor:
-        logarithms = aten.flip(aten.log(values) - result, [dim])
-        return aten.exp(aten.flip(aten.logcumsumexp(logarithms, dim), [dim]) + self)
+        logarithms = aten.where(values > 0, aten.log(aten.where(values > 0, values, 1)), least)
+        return aten.exp(aten.flip(aten.logcumsumexp(aten.flip(logarithms - result, [dim]), dim), [dim]) + self)
 
-    return part(aten.where(grad > 0, grad, 0)) - part(aten.where(grad < 0, -grad, 0))
+    least = opwright.finfo(grad.dtype).min
+    return part(grad) - part(-grad)
 
 
 def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
@@ -182,7 +199,8 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
     if p == 1.0:
         return aten.sgn(self) * grad
     if p == 2.0:
-        return aten.where(result == 0, 0, self * (grad / result))
+        is_zero = result == 0
+        return aten.where(is_zero, 0, self * (grad / aten.where(is_zero, 1, result)))
     if math.isinf(p):
         size = aten.abs(self)
         chosen = _is_extreme(size, result)

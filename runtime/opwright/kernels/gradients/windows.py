@@ -36,7 +36,7 @@ def convolution_backward(
     elif mask[0]:
         sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
         rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
-        of_input = _transposed_convolution(grad, aten.conj(weight), stride, padding, dilation, rest, groups)
+        of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, True, rest, groups)
     if mask[1]:
         first, second = (grad, aten.conj(input)) if transposed else (aten.conj(input), grad)
         of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups)
@@ -50,23 +50,6 @@ def _for_each(given: Sequence[int] | int, count: int) -> list[int]:
     """One number for each dimension; one alone serves all."""
     values = [given] if isinstance(given, int) else list(given)
     return values * count if len(values) == 1 else values
-
-
-def _transposed_convolution(
-    value: Tensor,
-    weight: Tensor,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    rest: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """The transposed convolution, with `rest` rows more at each end: PyTorch's allows fewer than a stride."""
-    none = [0] * len(stride)
-    found = aten.convolution(value, weight, None, stride, padding, dilation, True, none, groups)
-    if all(each == 0 for each in rest):
-        return found
-    return aten.constant_pad_nd(found, [each for more in reversed(rest) for each in (0, more)], 0)
 
 
 def _weight_gradient(

@@ -7,6 +7,7 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 COMPOSITES = f"{__package__}.composites"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::twice", "CPU", KERNELS_CPU, "twice", "", ""),
@@ -27,4 +28,12 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::halves_", "CompositeExplicitAutograd", COMPOSITES, "halves_", "", ""),
     ("demo::pieces.out", "CompositeExplicitAutograd", COMPOSITES, "pieces_out", "", ""),
     ("demo::each_", "CompositeExplicitAutograd", COMPOSITES, "each_", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::halves.out", "ADInplaceOrView", INPLACE_OR_VIEW, "halves_out"),
+    ("demo::halves_", "ADInplaceOrView", INPLACE_OR_VIEW, "halves_"),
+    ("demo::pieces.out", "ADInplaceOrView", INPLACE_OR_VIEW, "pieces_out"),
+    ("demo::each_", "ADInplaceOrView", INPLACE_OR_VIEW, "each_"),
 )

@@ -7,6 +7,7 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::same", "CPU", KERNELS_CPU, "same", "", ""),
@@ -15,4 +16,10 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::report", "CPU", KERNELS_CPU, "report", "", ""),
     ("demo::split_off", "CPU", KERNELS_CPU, "split_off", "", ""),
     ("demo::both", "CPU", KERNELS_CPU, "both", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::zero_", "ADInplaceOrView", INPLACE_OR_VIEW, "zero_"),
+    ("demo::split_off", "ADInplaceOrView", INPLACE_OR_VIEW, "split_off"),
 )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from opwright import rules
-from opwright.fake.results import fake, place_of, written
+from opwright.fake.results import fake, place_of
 from opwright.tensor import Tensor
 
 
@@ -20,4 +20,4 @@ def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     place_of(*tensors_)
     plan = rules.cat(tensors_, dim)
     plan.target(out)
-    return written(out)
+    return out

@@ -8,6 +8,7 @@ the function is the name that the schema declares, and bound to nothing.
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
 FAKES = f"{__package__}.fakes"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::join", "CPU", KERNELS_CPU, "join_default", "", ""),
@@ -20,3 +21,6 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::join.out", "CUDA", KERNELS_CUDA, "join_out", "", ""),
     ("demo::join.out", "Meta", FAKES, "join_out", "", ""),
 )
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (("demo::join.out", "ADInplaceOrView", INPLACE_OR_VIEW, "join_out"),)

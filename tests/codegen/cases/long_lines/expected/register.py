@@ -9,6 +9,7 @@ KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
 FAKES = f"{__package__}.fakes"
 COMPOSITES = f"{__package__}.composites"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     (
@@ -47,5 +48,15 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "a_very_long_operator_name_that_leaves_little_room_out",
         "",
         "",
+    ),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "demo::a_very_long_operator_name_that_leaves_little_room.out",
+        "ADInplaceOrView",
+        INPLACE_OR_VIEW,
+        "a_very_long_operator_name_that_leaves_little_room_out",
     ),
 )

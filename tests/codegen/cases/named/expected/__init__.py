@@ -7,4 +7,4 @@ from . import ops, register
 
 __all__ = ["ops"]
 
-install("demo", register.KERNELS)
+install("demo", register.KERNELS, register.WRAPPERS)

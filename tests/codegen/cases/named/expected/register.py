@@ -8,6 +8,7 @@ the function is the name that the schema declares, and bound to nothing.
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
 FAKES = f"{__package__}.fakes"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::softplus", "CPU", KERNELS_CPU, "softplus_default", "", ""),
@@ -31,4 +32,12 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::scale.out", "Meta", FAKES, "scale_out", "", ""),
     ("demo::moments.out", "CPU", KERNELS_CPU, "moments_out", "", ""),
     ("demo::moments.out", "Meta", FAKES, "moments_out", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::softplus.out", "ADInplaceOrView", INPLACE_OR_VIEW, "softplus_out"),
+    ("demo::softplus_", "ADInplaceOrView", INPLACE_OR_VIEW, "softplus_"),
+    ("demo::scale.out", "ADInplaceOrView", INPLACE_OR_VIEW, "scale_out"),
+    ("demo::moments.out", "ADInplaceOrView", INPLACE_OR_VIEW, "moments_out"),
 )

@@ -6,6 +6,7 @@ the function is the name that the schema declares, and bound to nothing.
 """
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::random_.from", "CPU", KERNELS_CPU, "random__from", "", ""),
@@ -19,4 +20,10 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::t", "CPU", KERNELS_CPU, "t", "", ""),
     ("demo::where.self", "CPU", KERNELS_CPU, "where_self", "", ""),
     ("demo::any_number", "CompositeExplicitAutograd", "kernels", "first_of", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::random_.from", "ADInplaceOrView", INPLACE_OR_VIEW, "random__from"),
+    ("demo::join_.a", "ADInplaceOrView", INPLACE_OR_VIEW, "join__a"),
 )

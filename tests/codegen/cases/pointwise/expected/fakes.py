@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from opwright import dtypes, rules
-from opwright.fake.results import fake, fake_like, place_of, written
+from opwright.fake.results import fake, fake_like, place_of
 from opwright.tensor import Tensor
 
 
@@ -96,7 +96,7 @@ def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -104,7 +104,7 @@ def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     place_of(self.array, other.array)
     plan = rules.pointwise(self.array, other.array, alpha=alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -120,21 +120,21 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
         or other_.base is not None
     ):
         return add__Tensor(self, other, alpha)
-    return written(self)
+    return self
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     plan.target(out)
-    return written(out)
+    return out
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     plan = rules.pointwise(self.array, other, alpha=alpha)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -142,21 +142,21 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
     if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
-    return written(self)
+    return self
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.target(out)
-    return written(out)
+    return out
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float")
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -164,4 +164,4 @@ def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
     if self_.dtype.kind not in "fc":
         return exp_(self)
-    return written(self)
+    return self

@@ -8,6 +8,7 @@ the function is the name that the schema declares, and bound to nothing.
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
 FAKES = f"{__package__}.fakes"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::add.Tensor", "CPU", KERNELS_CPU, "add_Tensor", "add_Tensor_dense", "add_Tensor_arrays"),
@@ -41,4 +42,14 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::exp.out", "Meta", FAKES, "exp_out", "", ""),
     ("demo::exp_", "CPU", KERNELS_CPU, "exp_", "exp__dense", ""),
     ("demo::exp_", "Meta", FAKES, "exp_", "exp__dense", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::add.out", "ADInplaceOrView", INPLACE_OR_VIEW, "add_out"),
+    ("demo::add_.Tensor", "ADInplaceOrView", INPLACE_OR_VIEW, "add__Tensor"),
+    ("demo::add.Scalar_out", "ADInplaceOrView", INPLACE_OR_VIEW, "add_Scalar_out"),
+    ("demo::add_.Scalar", "ADInplaceOrView", INPLACE_OR_VIEW, "add__Scalar"),
+    ("demo::exp.out", "ADInplaceOrView", INPLACE_OR_VIEW, "exp_out"),
+    ("demo::exp_", "ADInplaceOrView", INPLACE_OR_VIEW, "exp_"),
 )

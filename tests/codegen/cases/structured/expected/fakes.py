@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from opwright import dtypes, rules
-from opwright.fake.results import fake, written
+from opwright.fake.results import fake
 from opwright.tensor import Tensor
 
 
@@ -23,7 +23,7 @@ def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, in
     plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
     plan0.target(values)
     plan1.target(indices)
-    return written(values), written(indices)
+    return values, indices
 
 
 # halve(Tensor self, str? rounding=None) -> Tensor
@@ -38,11 +38,11 @@ def halve_default(self: Tensor, rounding: str | None) -> Tensor:
 def halve_(self: Tensor, rounding: str | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
     plan.inplace(self)
-    return written(self)
+    return self
 
 
 # halve.out_rounding(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)
 def halve_out_rounding(self: Tensor, rounding: str | None, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
     plan.target(out)
-    return written(out)
+    return out

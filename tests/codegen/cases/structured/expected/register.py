@@ -7,6 +7,7 @@ the function is the name that the schema declares, and bound to nothing.
 
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 FAKES = f"{__package__}.fakes"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::largest", "CPU", KERNELS_CPU, "largest_default", "", ""),
@@ -19,4 +20,11 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::halve_", "Meta", FAKES, "halve_", "", ""),
     ("demo::halve.out_rounding", "CPU", KERNELS_CPU, "halve_out_rounding", "", ""),
     ("demo::halve.out_rounding", "Meta", FAKES, "halve_out_rounding", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::largest.values_out", "ADInplaceOrView", INPLACE_OR_VIEW, "largest_values_out"),
+    ("demo::halve_", "ADInplaceOrView", INPLACE_OR_VIEW, "halve_"),
+    ("demo::halve.out_rounding", "ADInplaceOrView", INPLACE_OR_VIEW, "halve_out_rounding"),
 )

@@ -5,6 +5,8 @@ A row is (operator, key, module, function, function for simple tensors, function
 the function is the name that the schema declares, and bound to nothing.
 """
 
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
+
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::scale", "CPU", "", "scale_out", "", ""),
     ("demo::scale", "CUDA", "", "scale_out", "", ""),
@@ -19,4 +21,11 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::norm", "SparseCPU", "", "norm_sparse", "", ""),
     ("demo::plain", "CompositeImplicitAutograd", "", "plain", "", ""),
     ("demo::norm.out", "CompositeExplicitAutograd", "", "norm_out", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::scale_", "ADInplaceOrView", INPLACE_OR_VIEW, "scale_"),
+    ("demo::scale.out", "ADInplaceOrView", INPLACE_OR_VIEW, "scale_out"),
+    ("demo::norm.out", "ADInplaceOrView", INPLACE_OR_VIEW, "norm_out"),
 )

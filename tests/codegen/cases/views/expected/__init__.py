@@ -8,5 +8,5 @@ from . import methods, ops, register
 
 __all__ = ["ops"]
 
-install("demo", register.KERNELS)
+install("demo", register.KERNELS, register.WRAPPERS)
 methods.install(Tensor)

@@ -8,6 +8,7 @@ the function is the name that the schema declares, and bound to nothing.
 KERNELS_CPU = f"{__package__}.kernels_cpu"
 KERNELS_CUDA = f"{__package__}.kernels_cuda"
 FAKES = f"{__package__}.fakes"
+INPLACE_OR_VIEW = f"{__package__}.inplace_or_view"
 
 KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::flip_axes", "CPU", KERNELS_CPU, "flip_axes", "", ""),
@@ -17,4 +18,11 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::pieces", "Meta", FAKES, "pieces", "", ""),
     ("demo::ends", "CPU", KERNELS_CPU, "ends", "", ""),
     ("demo::ends", "Meta", FAKES, "ends", "", ""),
+)
+
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
+    ("demo::flip_axes", "ADInplaceOrView", INPLACE_OR_VIEW, "flip_axes"),
+    ("demo::pieces", "ADInplaceOrView", INPLACE_OR_VIEW, "pieces"),
+    ("demo::ends", "ADInplaceOrView", INPLACE_OR_VIEW, "ends"),
 )

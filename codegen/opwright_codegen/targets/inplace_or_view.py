@@ -1,0 +1,149 @@
+"""`inplace_or_view.py`: kernels at ADInplaceOrView, for schemas with alias annotations alone.
+
+Note [ADInplaceOrView kernels]
+What is written is asked for beforehand (`check_writable`), and its version counts afterwards; of in-place operators,
+which may be small calls, without a function call: the keys of a plain tensor on the CPU, or two of their bits, say that
+there is nothing to ask. A view notes in what mode it was made: where no mode is on there is
+nothing to note, and the runtime leaves the kernel out of the chain. One of several views says so. Composites have no
+such kernel: what they call does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.bindings import Binding
+from opwright_codegen.imports import import_lines, words_in
+from opwright_codegen.layout import bracketed, fill_comment
+from opwright_codegen.names import BuiltinNames, Namer
+from opwright_codegen.schema import SchemaKind
+from opwright_codegen.views import NamespaceView, OperatorView, Side, Tensors, annotation, return_annotation, signature
+
+__all__ = ["FILE", "TEMPLATE", "context", "wrapped", "wrapper_names"]
+
+FILE = "inplace_or_view.py"
+TEMPLATE = "inplace_or_view.py.j2"
+RESERVED = (
+    "ADINPLACEORVIEW", "Any", "Callable", "DENSE_CPU", "DType", "DTypeLike", "Device", "Generator", "Kernel", "Layout",
+    "MemoryFormat", "Scalar", "Sequence", "Tensor", "WRITE_BITS", "annotations", "below", "builtins", "check_writable",
+    "extra", "increment_version", "item", "kernel", "mark_view", "mark_views", "result", "storage", "storage_of",
+)  # fmt: skip
+# They have the annotations, and return their argument: `detach_` writes to no memory, `lift_fresh` makes no view.
+_NEITHER = frozenset(("aten::detach_", "aten::lift_fresh"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A function that makes the kernel from what is below it: its comment, its name, the kernel's `def` and body."""
+
+    comment: str
+    name: str
+    signature: str
+    statements: tuple[str, ...]
+
+
+def wrapped(bindings: Sequence[Binding]) -> list[OperatorView]:
+    """The operators that have such a kernel."""
+    keys: dict[str, set[str]] = {}
+    for binding in bindings:
+        keys.setdefault(binding.view.name, set()).add(binding.key)
+    views = {binding.view.name: binding.view for binding in bindings}
+    return [
+        view
+        for name, view in views.items()
+        if "CompositeImplicitAutograd" not in keys[name]
+        and name not in _NEITHER
+        and (view.schema.mutated_arguments or view.schema.is_view)
+    ]
+
+
+def wrapper_names(bindings: Sequence[Binding]) -> dict[str, str]:
+    """The function of each operator."""
+    namer = Namer(RESERVED)
+    return {view.name: namer.claim(view.stub) for view in wrapped(bindings)}
+
+
+def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, object] | None:
+    """What the template shows; None where no operator has such a kernel."""
+    names = wrapper_names(bindings)
+    if not names:
+        return None
+    builtins = BuiltinNames(names.values())
+    wrappers = [_wrapper(operator, names[operator.name], builtins) for operator in wrapped(bindings)]
+    words = words_in(text for w in wrappers for text in (w.signature, *w.statements)) | {"Any", "Callable"}
+    whole = ["builtins"] if "builtins" in words else []
+    return {"wrappers": wrappers, "imports": import_lines(words, whole)}
+
+
+def _wrapper(view: OperatorView, name: str, builtins: BuiltinNames) -> Wrapper:
+    schema = view.schema
+    namer = Namer(RESERVED)
+    own = {a.name: namer.claim(a.name) for a in schema.arguments}
+    parameters = [f"{own[a.name]}: {annotation(a.type, builtins, side=Side.KERNEL)}" for a in schema.arguments]
+    returned = return_annotation(schema.returns, builtins)
+    statements = _written(view, own, returned) if schema.mutated_arguments else _viewed(view, own, returned)
+    head = signature("kernel", parameters, returned, 4)
+    return Wrapper(fill_comment(view.declaration), name, head, tuple(statements))
+
+
+def _call(own: Mapping[str, str], before: str, after: str = "") -> str:
+    return bracketed(f"{before}below(", list(own.values()), f"){after}", 8)
+
+
+def _viewed(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
+    """Views marked: each result that has an annotation."""
+    returns = view.schema.returns
+    if len(returns) == 1:
+        return [_call(own, f"return mark_view{'s' if returns[0].type.is_list_like else ''}(", ")")]
+    marked = [
+        f"mark_views({f'result[{i}]' if r.type.is_list_like else f'[result[{i}]]'})"
+        for i, r in enumerate(returns)
+        if r.annotations
+    ]
+    return [_call(own, f"result: {returned} = "), *marked, "return result"]
+
+
+def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
+    """Checks before the call, counts after it."""
+    schema = view.schema
+    tensors = {p.argument.name: p.tensors for p in view.parameters}
+    before: list[str] = []
+    after: list[str] = []
+    for argument in schema.mutated_arguments:
+        name = own[argument.name]
+        match tensors[argument.name]:
+            case Tensors.ONE if schema.kind is SchemaKind.INPLACE:
+                keys = f"{name}.keys"
+                before += [
+                    f"if {keys} != DENSE_CPU and {keys} & WRITE_BITS != ADINPLACEORVIEW:",
+                    f"    check_writable({name})",
+                ]
+                after += [
+                    f"extra = {name}.extra",
+                    "if extra is None or (storage := extra.storage) is None:",
+                    f"    storage = storage_of({name})",
+                    "storage.version += 1",
+                ]
+            case Tensors.ONE:
+                before.append(f"check_writable({name})")
+                after.append(f"increment_version({name})")
+            case Tensors.OPTIONAL:
+                before += [f"if {name} is not None:", f"    check_writable({name})"]
+                after += [f"if {name} is not None:", f"    increment_version({name})"]
+            case kind:
+                items = f"{name} or ()" if kind is Tensors.OPTIONAL_LIST else name
+                is_optional = kind is Tensors.LIST_OF_OPTIONAL
+                before += _each(items, "check_writable", is_optional)
+                after += _each(items, "increment_version", is_optional)
+    if len(schema.returns) == 1 and schema.returns[0].annotations == schema.mutated_arguments[0].annotations:
+        return [*before, _call(own, ""), *after, f"return {own[schema.mutated_arguments[0].name]}"]
+    if not schema.returns:
+        return [*before, _call(own, ""), *after]
+    return [*before, _call(own, f"result: {returned} = "), *after, "return result"]
+
+
+def _each(items: str, function: str, is_optional: bool) -> list[str]:
+    if not is_optional:
+        return [f"for item in {items}:", f"    {function}(item)"]
+    return [f"for item in {items}:", "    if item is not None:", f"        {function}(item)"]

@@ -1,0 +1,215 @@
+"""Autograd kernels for every operator: what serves those that nobody wrote formulas for.
+
+Note [Operators without formulas]
+An operator defined at run time that has a kernel for a backend and none for autograd is served by default: the call
+works, its results require grad, and a backward pass through them warns and finds no gradient. What cannot be a warning
+is an error, since gradients would silently be wrong: a write to a leaf that requires grad when it is called, one to
+another tensor that requires grad in a backward pass through that. Operators that the kernel calls are recorded, and
+then those gradients hold. Writes count in versions. Generated operators list all that autograd does with them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.autograd.nodes import Node
+from opwright.autograd.recording import (
+    check_inplace,
+    check_out,
+    check_writable,
+    edges_of,
+    increment_version,
+    mark_view,
+    mark_views,
+    rebase_history,
+    record,
+    register_hook,
+)
+from opwright.dtypes import COMPLEX, FLOATING
+from opwright.errors import AutogradError
+from opwright.registrations import Wrapper
+from opwright.tensor import Tensor, wrap_view
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = [
+    "autograd_not_implemented_fallback", "count_writes", "inplace_or_view_fallback", "warn_in_backward",
+]  # fmt: skip
+
+Kernel = Callable[..., Any]
+
+
+class NotImplementedNode(Node):
+    """The node of a call that nobody wrote a formula for: an error in a backward pass."""
+
+    __slots__ = ("operator",)
+    operator: str
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "NotImplemented"
+
+    def apply(self, grad: Any) -> Sequence[Any]:
+        """Raises AutogradError."""
+        raise AutogradError(f"{self.operator}: a backward pass went through it, and {_how_to_register(self.operator)}")
+
+
+class WarnNotImplementedNode(Node):
+    """The same with a warning, and no gradients."""
+
+    __slots__ = ("operator",)
+    operator: str
+
+    def name(self) -> str:
+        """PyTorch's name."""
+        return "WarnNotImplemented"
+
+    def apply(self, grad: Any) -> Sequence[Any]:
+        """No gradients."""
+        warnings.warn(
+            f"{self.operator}: a backward pass went through it and found no gradient, since "
+            f"{_how_to_register(self.operator)}. If it is not differentiable, register "
+            "opwright.library.fallthrough_kernel for Autograd",
+            stacklevel=2,
+        )
+        return (None,) * len(self.edges)
+
+
+def _how_to_register(name: str) -> str:
+    return f"no autograd formula was registered for it: use opwright.library.register_autograd({name!r}, backward)"
+
+
+def _not_implemented(operator: Operator, below: Kernel) -> Kernel:
+    """Results require grad, and are an error in a backward pass."""
+    return _recording(operator, below, NotImplementedNode)
+
+
+def warn_in_backward(operator: Operator, below: Kernel) -> Kernel:
+    """Note [Operators without formulas]."""
+    return _recording(operator, below, WarnNotImplementedNode)
+
+
+def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
+    signature = operator.signature
+    inputs = [argument.position for argument in signature.tensors]
+    outs = [position for position in sorted(signature.written) if position >= signature.positional]
+    written = [position for position in sorted(signature.written) if position < signature.positional]
+
+    def kernel(*args: Any) -> Any:
+        operands = list(_tensors(args[position] for position in inputs))
+        edges = edges_of(operands)
+        if not any(edge is not None for edge in edges):
+            return below(*args)
+        if outs:
+            check_out(operator.name, *operands)
+        targets = list(_tensors(args[position] for position in written))
+        for target in targets:
+            check_inplace(target)
+        before = edges_of(targets)
+        result = below(*args)
+        for target, edge in zip(targets, before, strict=True):
+            if target.edge is not edge:
+                _warn_of(operator, target)
+            elif _has_gradient(target):
+                others = tuple(e for tensor, e in zip(operands, edges, strict=True) if tensor is not target)
+                rebase_history(target, _node(NotImplementedNode, operator, (edge, *others)))
+        for each in _tensors((result,)):
+            if each.edge is None:
+                if _has_gradient(each):
+                    record(each, _node(kind, operator, edges))
+            elif not any(each is operand for operand in operands):
+                _warn_of(operator, each)
+        return result
+
+    return kernel
+
+
+def _node(kind: type[Any], operator: Operator, edges: Sequence[Any]) -> Any:
+    node = kind()
+    node.edges = tuple(edges)
+    node.operator = operator.name
+    return node
+
+
+def _warn_of(operator: Operator, tensor: Tensor) -> None:
+    """A result whose history is that of the operators that the kernel called."""
+
+    def warn(grad: Any) -> None:
+        warnings.warn(
+            f"{operator.name}: a backward pass went through the operators that its kernel called, since "
+            f"{_how_to_register(operator.name)}, or register the kernel for CompositeImplicitAutograd",
+            stacklevel=2,
+        )
+
+    register_hook(tensor, warn)
+
+
+def _has_gradient(tensor: Tensor) -> bool:
+    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among values and in lists of them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
+
+
+def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
+    """Writes checked and counted, views noted, as alias annotations say."""
+    if operator.signature.written:
+        return count_writes(operator, below)
+    aliases = operator.signature.aliases
+    is_single = len(aliases) == 1
+
+    def kernel(*args: Any) -> Any:
+        result = below(*args)
+        if is_single:
+            return _viewed(args, aliases[0], result)
+        return tuple(_viewed(args, alias, each) for alias, each in zip(aliases, result, strict=True))
+
+    return kernel
+
+
+def _viewed(args: Sequence[Any], alias: int | None, result: Any) -> Any:
+    """A result as the view that its annotation says it is."""
+    base = None if alias is None else args[alias]
+    if not isinstance(base, Tensor):
+        return result
+    if isinstance(result, list):
+        return mark_views([_as_view(base, each) for each in result])
+    return result if result is base else mark_view(_as_view(base, result))
+
+
+def _as_view(base: Tensor, result: Tensor) -> Tensor:
+    """A kernel may have made it of the base's memory alone."""
+    return result if result._base is not None else wrap_view(base, result.array)
+
+
+def count_writes(operator: Operator, below: Kernel) -> Kernel:
+    """Writes checked beforehand and counted afterwards."""
+    written = sorted(operator.signature.written)
+
+    def kernel(*args: Any) -> Any:
+        targets = list(_tensors(args[position] for position in written))
+        for target in targets:
+            check_writable(target)
+        result = below(*args)
+        for target in targets:
+            increment_version(target)
+        return result
+
+    return kernel
+
+
+# To be registered for Autograd, of an operator or (under each Autograd key) of all: results require grad, and a
+# backward pass through them raises AutogradError.
+autograd_not_implemented_fallback: Final = Wrapper(_not_implemented, is_generated=True, is_for_any=True)
+# To be registered for ADInplaceOrView: what the schema says is written is checked and counted, what it says is a view
+# becomes one.
+inplace_or_view_fallback: Final = Wrapper(_inplace_or_view, is_for_any=True)

@@ -1,0 +1,175 @@
+"""Second derivatives of every operator with a formula, against PyTorch's, on a few of its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from differentiating import (
+    NOT_COMPARED,
+    as_tuple,
+    call_named,
+    case_names,
+    chosen,
+    derivatives,
+    flattened,
+    leaves,
+    named_arguments,
+    overload,
+    tensors_of,
+)
+from sampling import Sample, make
+
+import opwright
+from opwright_codegen.derivative_model import Differentiability
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+# Samples whose second derivatives differ on purpose, and why.
+DIFFERENT_TWICE: list[tuple[str, Callable[[Sample], bool], str]] = [
+    ("embedding", lambda one: one.args[3:4] == (True,), "PyTorch's second does not divide by the frequency"),
+    ("lgamma", lambda one: True, "PyTorch's trigamma has 9 digits"),
+    ("logit", lambda one: len(one.args) > 1 and (one.args[1] or 0) < 0, "0 in PyTorch for NaN"),
+    ("softplus", lambda one: bool((one.args[0] == 0).any()), "at the threshold itself"),
+]
+# Operators that have no second derivative to compare, and why.
+CONSTANT = "its gradient is constant"
+NOT_COMPARED_TWICE = {
+    **dict.fromkeys(["_cdist_forward", "multi_margin_loss", "multilabel_margin_loss_forward"], "PyTorch has none"),
+    **dict.fromkeys(["cholesky_inverse", "cholesky_solve"], "PyTorch's first has another triangle"),
+    "as_strided_scatter": "PyTorch's first differs",
+    **dict.fromkeys(["ceil", "floor", "round", "round.decimals", "sign", "trunc", "zero", "fill.Scalar"], CONSTANT),
+    **dict.fromkeys(["cauchy", "exponential", "log_normal", "random", "random.to", "uniform"], CONSTANT),
+}
+
+MAX_ELEMENTS = 200
+SAMPLES_OF_EACH = 4
+
+
+def size_of(sample: Sample) -> int:
+    """How many elements its arrays have."""
+    return sum(each.size for each in leaves([*sample.args, *sample.kwargs.values()]) if isinstance(each, np.ndarray))
+
+
+def ordered(name: str) -> list[Sample]:
+    """The samples of an operator: some of each kind first, large ones last."""
+    found = chosen(name)
+    for other, is_different, _ in DIFFERENT_TWICE:
+        found = [one for one in found if other != name or not is_different(one)]
+    step = max(1, len(found) // SAMPLES_OF_EACH)
+    spread = [*found[::step], *(one for number, one in enumerate(found) if number % step)]
+    return sorted(spread, key=lambda one: size_of(one) > MAX_ELEMENTS or not size_of(one))
+
+
+class Twice:
+    """One call under one of the libraries: its results, the gradients of these, and theirs."""
+
+    def __init__(self, library: Any, convert: Any, entry: Differentiability, name: str, sample: Sample) -> None:
+        self.library, self.convert = library, convert
+        schema = entry.operator.schema
+        arguments = {key: convert(copied(value)) for key, value in named_arguments(entry, sample).items()}
+        self.leaves: dict[Any, Any] = {}
+        for derivative in entry.derivatives:
+            for key in derivative.inputs if derivative.reason is None else ():
+                for number, tensor in enumerate(tensors_of(arguments[key])):
+                    if tensor.is_floating_point() or tensor.is_complex():
+                        self.leaves[key, number] = tensor.requires_grad_()
+        self.results = flattened(as_tuple(call_named(overload(library, name), schema, arguments)))
+        self.cotangents: dict[int, Any] = {}
+
+    def gradients(self, seed: int) -> dict[Any, Any]:
+        """Of the results along random vectors, which are leaves as well."""
+        chosen = {number: each for number, each in enumerate(self.results) if each.requires_grad}
+        for number, each in chosen.items():
+            array = make(tuple(each.shape), numpy_of_dtype(each), seed=seed)
+            self.cotangents[number] = self.convert(np.ascontiguousarray(array).reshape(each.shape)).requires_grad_()
+        if not chosen or not self.leaves:
+            return {}
+        found = self.library.autograd.grad(
+            list(chosen.values()),
+            list(self.leaves.values()),
+            list(self.cotangents.values()),
+            create_graph=True,
+            allow_unused=True,
+        )
+        return dict(zip(self.leaves, found, strict=True))
+
+    def second(self, gradients: dict[Any, Any], seed: int) -> dict[Any, Any]:
+        """Of the gradients along other random vectors, for the leaves and the first vectors."""
+        chosen = [each for each in gradients.values() if each is not None and each.requires_grad]
+        if not chosen:
+            return {}
+        vectors = [
+            self.convert(np.ascontiguousarray(make(tuple(each.shape), numpy_of_dtype(each), seed=seed))).reshape(
+                tuple(each.shape)
+            )
+            for each in chosen
+        ]
+        sources = self.leaves | self.cotangents
+        found = self.library.autograd.grad(chosen, list(sources.values()), vectors, allow_unused=True)
+        return dict(zip(sources, found, strict=True))
+
+
+def numpy_of_dtype(tensor: Any) -> np.dtype:
+    """The NumPy dtype of a tensor of either library."""
+    return array_of(tensor.detach()).dtype
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    return numpy_of(tensor) if isinstance(tensor, torch.Tensor) else np.asarray(tensor.array)
+
+
+def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+    """What differs in each second derivative; None where nothing does."""
+    try:
+        theirs = Twice(torch, to_torch, entry, name, sample)
+        their_first = theirs.gradients(3)
+        wanted = theirs.second(their_first, 5)
+    except Exception:
+        return  # an error, or PyTorch has no second derivative
+    ours = Twice(opwright, to_opwright, entry, name, sample)
+    for mine, yours in zip(ours.results, theirs.results, strict=True):
+        if not np.allclose(mine.array, numpy_of(yours.detach()), equal_nan=True):
+            return  # another of several results, such as eigenvectors of another sign
+    found = ours.second(ours.gradients(3), 5)
+    for key, right in wanted.items():
+        left = found.get(key)
+        source = (theirs.leaves | theirs.cotangents)[key]
+        like = np.zeros(tuple(source.shape), numpy_of_dtype(source))
+        right = like if right is None else right.resolve_conj().resolve_neg().numpy(force=True)
+        left = like if left is None else left.array
+        scale = np.abs(right[np.isfinite(right)]).max(initial=1.0)
+        right = np.where(np.isnan(right), left, right)  # where PyTorch has no number, ours may be one
+        same = left.shape == right.shape and np.allclose(left, right, rtol=1e-7, atol=2e-9 * scale, equal_nan=True)
+        problem = f"{sample}: by {key} {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
+        yield None if same else problem
+
+
+def cases() -> list[str]:
+    """Operators with a gradient that is to be differentiated."""
+    return [
+        name
+        for name in case_names()
+        if name not in NOT_COMPARED | NOT_COMPARED_TWICE
+        and (entry := derivatives().find(f"aten::{name}")) is not None
+        and any(derivative.reason is None for derivative in entry.derivatives)
+    ]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_second_derivatives(name: str) -> None:
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    compared = (found for sample in ordered(name) if (found := list(problems(name, entry, sample))))
+    tried = [problem for found in islice(compared, SAMPLES_OF_EACH) for problem in found]
+    found = [problem for problem in tried if problem is not None]
+    if found:
+        pytest.fail(f"{len(found)} differences of {len(tried)}\n" + "\n".join(found[:4]), pytrace=False)
+    if not tried and not any(other == name for other, *_ in DIFFERENT_TWICE):
+        pytest.fail("no sample has a second derivative to compare", pytrace=False)
