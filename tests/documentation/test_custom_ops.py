@@ -10,6 +10,8 @@ from opwright import Tensor
 from opwright.custom_ops import vmap_rules
 from opwright.library import custom_op
 
+pytestmark = pytest.mark.usefixtures("operators_are_dropped")
+
 
 def test_numpy_sin() -> None:
     @custom_op("mylib::numpy_sin", mutates_args=())

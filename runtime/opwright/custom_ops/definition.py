@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from opwright import _schema
-from opwright.autograd.fallbacks import autograd_not_implemented_fallback
+from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
 from opwright.custom_ops.devices import keys_of_devices
@@ -171,6 +171,8 @@ class CustomOpDef:
         operator = self._opoverload
         put = self._registered.put
         put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
+        if self._schema.mutated:
+            put("writes", DispatchKey.ADInplaceOrView, inplace_or_view_fallback)
         is_clear = self._returns_written or (self._schema.mutated and self._schema.declaration.endswith("-> ()"))
         put("fake", DispatchKey.Meta, Shim((returning_written if is_clear else no_fake)(operator)))
 

@@ -58,7 +58,6 @@ class Formula(LazyWrapper):
             if function is not None and not callable(function):
                 raise TypeError(f"an autograd formula is made of functions, got {type(function).__name__} {function!r}")
         self.loaded = None
-        self.is_left_out = True
         self.jvp = jvp
         self._operator = operator
         self._backward = backward

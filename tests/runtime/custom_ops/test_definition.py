@@ -19,6 +19,8 @@ from opwright.dispatcher import operators
 from opwright.errors import DispatchError, RegistrationError
 from opwright.library import CustomOpDef, Library, custom_op
 
+pytestmark = pytest.mark.usefixtures("operators_are_dropped")
+
 
 @custom_op("lasting::double", mutates_args=())
 def double(x: Tensor, times: int = 2) -> Tensor:
