@@ -32,6 +32,8 @@ bench: $(VENV)/.installed-oracle
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/train_classifier.py
+	$(BIN)/python examples/train_transformer.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

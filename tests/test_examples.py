@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 QUICKSTART = ROOT / "examples" / "quickstart"
 
@@ -49,6 +51,14 @@ def test_the_demo() -> None:
     printed = run(str(ROOT / "examples" / "demo.py"), cwd=ROOT)
     for expected in ("np.hypot(a_, b_)", "array([ 5., 13.], dtype=float32)", "wrong.yaml:1:37: error", "ArgumentError"):
         assert expected in printed
+
+
+@pytest.mark.parametrize("name, most", [("train_classifier", 0.05), ("train_transformer", 0.02)])
+def test_the_loss_falls(name: str, most: float) -> None:
+    printed = run(str(ROOT / "examples" / f"{name}.py"), cwd=ROOT)
+    losses = [float(found) for found in re.findall(r"loss ([0-9.]+)", printed)]
+    assert len(losses) == 10 and losses[0] > 5 * losses[-1] and losses[-1] < most
+    assert "100.0% right" in printed
 
 
 def test_the_fake_transformer_takes_no_memory() -> None:

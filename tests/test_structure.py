@@ -40,9 +40,10 @@ GENERATOR_ORDER = """
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors plugins sizes keys state dtypes devices metadata tensor results rules fake
-    registrations dispatch_table table_calculator conversion signature introspection returns adapters
+    registry_lock lost registrations dispatch_table table_calculator conversion signature introspection returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
-    dispatcher packets registry ops_namespace dispatch _schema types tags schema_inference library fake_profile symbolic
+    dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags schema_inference
+    libraries library fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

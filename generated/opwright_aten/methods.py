@@ -41,7 +41,7 @@ def __add__(self: Tensor, other: Any) -> Any:
 def __radd__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.add(other, self)
+    return ops.add(self, other)
 
 
 def __iadd__(self: Tensor, other: Any) -> Any:
@@ -117,7 +117,7 @@ def __mul__(self: Tensor, other: Any) -> Any:
 def __rmul__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.mul(other, self)
+    return ops.mul(self, other)
 
 
 def __imul__(self: Tensor, other: Any) -> Any:
@@ -329,7 +329,7 @@ def __and__(self: Tensor, other: Any) -> Any:
 def __rand__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.bitwise_and(other, self)
+    return ops.bitwise_and(self, other)
 
 
 def __iand__(self: Tensor, other: Any) -> Any:
@@ -367,7 +367,7 @@ def __or__(self: Tensor, other: Any) -> Any:
 def __ror__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.bitwise_or(other, self)
+    return ops.bitwise_or(self, other)
 
 
 def __ior__(self: Tensor, other: Any) -> Any:
@@ -405,7 +405,7 @@ def __xor__(self: Tensor, other: Any) -> Any:
 def __rxor__(self: Tensor, other: Any) -> Any:
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
-    return ops.bitwise_xor(other, self)
+    return ops.bitwise_xor(self, other)
 
 
 def __ixor__(self: Tensor, other: Any) -> Any:

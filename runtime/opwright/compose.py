@@ -41,6 +41,7 @@ from opwright.registrations import (
     Fallthrough,
     Lazy,
     LazyWrapper,
+    Registration,
     Shim,
     Unbound,
     UserKernel,
@@ -51,7 +52,7 @@ from opwright.state import below_adinplaceorview
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["compose", "compose_arrays", "find_unloaded"]
+__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "find_unloaded_below"]
 
 Function = Callable[..., Any]
 
@@ -75,6 +76,14 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return _writes_alone
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
+    return compose_registration(operator, key, registration, keys, is_wrapped)
+
+
+def compose_registration(
+    operator: Operator, key: DispatchKey, registration: Registration, keys: int, is_wrapped: bool = False
+) -> Function:
+    """One registration's kernel, serving `key` in a call with these keys. The lock is held and what it needs is loaded.
+    Raises DispatchError."""
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper):
         assert kernel.loaded is not None  # find_unloaded came first
@@ -85,7 +94,7 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
         case Wrapper():
             return _wrapped(operator, key, keys, kernel)
         case Unbound():
-            raise unbound(operator, key, entry)
+            raise unbound(operator, key, registration)
         case Fallthrough():
             raise missing(operator, key, keys)
         case _:
@@ -225,6 +234,16 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
         if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
+
+
+def find_unloaded_below(
+    operator: Operator, key: DispatchKey, registration: Registration, keys: int
+) -> Lazy | LazyWrapper | None:
+    """The same for one registration that serves `key`."""
+    kernel = registration.kernel
+    if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
+        return kernel
+    return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:

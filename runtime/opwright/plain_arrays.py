@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
+Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
 __all__ = ["call_with_arrays", "check_tensors", "is_all_numpy", "unwrap"]
 
 
@@ -85,8 +87,11 @@ def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
     return found
 
 
-def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | None = None) -> Any:
+def call_with_arrays(
+    operator: Operator, args: tuple[Any, ...], keyset: int | None = None, find: Find | None = None
+) -> Any:
     """A call whose tensor arguments may be plain arrays. Without a keyset, keys come from the arguments and the modes.
+    `find` gives the kernel for the keys, if it is not the one that serves them.
 
     All plain: plain results. With a Tensor among them: Tensors, except written arrays, which are returned themselves.
     Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.
@@ -103,7 +108,7 @@ def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | No
             f"{operator.name}() would write a result that requires grad into a plain array, which cannot record it; "
             "pass a Tensor, or call it under no_grad"
         )
-    kernel = operator.table.get(keys) or operator.resolve(keys)
+    kernel = find(keys) if find is not None else operator.table.get(keys) or operator.resolve(keys)
     try:
         return call.unwrap(kernel(*call.args))
     except PlainArrayError as error:

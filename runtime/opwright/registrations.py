@@ -6,13 +6,13 @@ Everything here is read and changed under `lock`, except `Lazy.load`.
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, parse_key
+from opwright.registry_lock import RegistryLock
 
 __all__ = [
     "ArrayKernel",
@@ -200,8 +200,8 @@ def as_key(key: DispatchKey | str) -> Key:
         raise RegistrationError(str(error)) from None
 
 
-lock: Final = threading.RLock()
-# By operator name, whether it is defined yet or not.
+lock: Final = RegistryLock()
+# By operator name, whether it is defined yet or not. A name that is neither defined nor has kernels has no entry.
 kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
 
 

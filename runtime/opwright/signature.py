@@ -10,7 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
+from opwright.dtypes import dtype_name
 from opwright.errors import ArgumentError
+from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
@@ -174,6 +176,8 @@ def _shown(value: Any) -> str:
     """The type and the value, cut short."""
     if value is None:
         return "None"
+    if isinstance(value, Tensor):
+        return f"a {dtype_name(value.dtype)} Tensor of shape {list(value.shape)}"  # overloads are tried: no formatting
     shown = repr(value)
     return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"
 

@@ -51,6 +51,7 @@ _BINARY = {
     "or": ("bitwise_or", "__or__"), "xor": ("bitwise_xor", "__xor__"), "lshift": ("bitwise_left_shift", "__lshift__"),
     "rshift": ("bitwise_right_shift", "__rshift__"),
 }  # fmt: skip
+_COMMUTATIVE = ("add", "mul", "and", "or", "xor")
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
 # Methods in ATen's schemas that are attributes of a Tensor: `x.mT`, without a call.
@@ -104,11 +105,14 @@ def _binary(name: str, base: str, view: NamespaceView, *, is_inplace: bool = Fal
 
 def _reflected(name: str, base: str, view: NamespaceView) -> PythonOperator:
     """`number - tensor`: `rsub` where there is one, else the operator itself with swapped operands. `number / tensor`
-    multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing."""
+    multiplies with the reciprocal, as in PyTorch, which rounds otherwise than dividing. Where order is no matter the
+    tensor comes first, as in PyTorch: that has a fast path, a number that stands for a tensor has none."""
     if f"r{base}" in view.packets:
         value = f"{_function(f'r{base}', view)}(self, other)"
     elif name == "truediv" and {"reciprocal", "mul"} <= view.packets.keys():
         value = f"{_function('mul', view)}({_function('reciprocal', view)}(self), other)"
+    elif name in _COMMUTATIVE:
+        value = f"{_function(base, view)}(self, other)"
     else:
         value = f"{_function(base, view)}(other, self)"
     return PythonOperator(f"__r{name}__", value, False, False, "", "")
