@@ -43,7 +43,7 @@ RUNTIME_ORDER = """
     registry_lock lost registrations dispatch_table table_calculator conversion signature introspection returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
     dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags schema_inference
-    libraries library fake_profile symbolic
+    libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

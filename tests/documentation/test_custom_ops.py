@@ -228,7 +228,7 @@ def test_numpy_sin_with_gradients() -> None:
 
     numpy_sin.register_autograd(backward, setup_context=setup_context)
 
-    x = torch.randn(3, requires_grad=True)
+    x = torch.randn(3).requires_grad_()
     y = numpy_sin(x)
     (grad_x,) = torch.autograd.grad(y, x, torch.ones_like(y))
     assert torch.allclose(grad_x, x.cos())
@@ -249,7 +249,7 @@ def test_numpy_mul_with_a_keyword_only_argument() -> None:
 
     numpy_mul.register_autograd(backward, setup_context=setup_context)
 
-    x = torch.randn(3, requires_grad=True)
+    x = torch.randn(3).requires_grad_()
     y = numpy_mul(x, val=3.14)
     (grad_x,) = torch.autograd.grad(y, x, torch.ones_like(y))
     assert torch.allclose(grad_x, torch.full_like(x, 3.14))

@@ -3,6 +3,10 @@
 Loaded when `opwright.library` is first asked for one of these names.
 """
 
-from opwright.custom_ops.definition import CustomOpDef, custom_op
+from opwright.custom_ops.definition import CustomOpDef, custom_op, find_definition
+from opwright.custom_ops.functions import register_autocast, register_autograd, register_kernel, register_vmap
 
-__all__ = ["CustomOpDef", "custom_op"]
+__all__ = [
+    "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_kernel",
+    "register_vmap",
+]  # fmt: skip

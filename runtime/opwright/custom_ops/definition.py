@@ -27,6 +27,7 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.registrations import Shim, UserKernel, Wrapper, lock
 from opwright.schema_inference import InferredSchema, infer
+from opwright.schema_tags import check_tagged
 from opwright.tags import Tag, as_tags
 
 __all__ = ["CustomOpDef", "custom_op", "find_definition"]
@@ -80,26 +81,14 @@ def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tupl
     """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
     parsed = _schema.parse_definition(f"{name}{schema}")
     declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
-    written = [a for a in parsed.arguments if a.annotation is not None and a.annotation.write]
-    names = {a.name for a in written}
-    if mutates_args != "unknown" and names != set(mutates_args):
+    written = [argument.name for argument in parsed.arguments if argument.is_write]
+    if mutates_args != "unknown" and set(written) != set(mutates_args):
         raise ValueError(
             f"{name}: mutates_args is {sorted(mutates_args)}, but the schema {schema} says that the operator writes to "
-            f"{sorted(names)}: make these agree"
+            f"{sorted(written)}: make these agree"
         )
-    aliased = [r.annotation for r in parsed.returns]
-    is_returned = aliased == [a.annotation for a in written]
-    if Tag.inplace in tags and not (is_returned and written == [a for a in parsed.arguments if not a.kwarg_only][:1]):
-        raise ValueError(
-            f"{name}: an operator with the tag inplace writes to its first argument alone and returns it, as in "
-            f"(Tensor(a!) x) -> Tensor(a!); the schema is {schema}"
-        )
-    if Tag.out in tags and not (is_returned and written and all(a.kwarg_only for a in written)):
-        raise ValueError(
-            f"{name}: an operator with the tag out writes to keyword-only arguments and returns these, as in "
-            f"(Tensor x, *, Tensor(a!) out) -> Tensor(a!); the schema is {schema}"
-        )
-    mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument in written)
+    check_tagged(parsed, tags)
+    mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
     return InferredSchema(declaration, arguments, kwarg_only, mutated, (), False)
 
 

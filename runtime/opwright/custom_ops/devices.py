@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.conversion import is_tensor_like, plain_type
-from opwright.devices import Device, backend_named
 from opwright.keys import DispatchKey
+from opwright.registry import key_of_device
 
 __all__ = ["keys_of_devices"]
-
-_KNOWN = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
 
 
 def keys_of_devices(
@@ -31,9 +29,4 @@ def keys_of_devices(
             f"{name}: Functions without tensor inputs are required to have a `device: torch.device` argument, by which "
             "calls find the kernel of a device"
         )
-    return [_key(device) for device in names]
-
-
-def _key(name: str) -> DispatchKey:
-    found = _KNOWN.get(name)
-    return DispatchKey(backend_named(Device(name)).key) if found is None else found
+    return [key_of_device(device) for device in names]

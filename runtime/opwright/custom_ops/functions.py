@@ -16,9 +16,9 @@ from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
 from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
-from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library
+from opwright.library import split_name
 from opwright.registrations import Wrapper
 from opwright.registry import register
 
@@ -106,13 +106,10 @@ def _library(name: str, given: Library | None) -> Library:
 
 
 def _name(op: Op) -> str:
-    """The whole name of an operator."""
+    """The whole name of an operator. Raises ValueError for what is none."""
     if isinstance(op, CustomOpDef):
         return op._qualname
     if isinstance(op, Operator):
         return op.name
-    if not isinstance(op, str):
-        raise TypeError(f"expected an operator or its qualified name, got {type(op).__name__}")
-    if "::" not in op:
-        raise RegistrationError(f"{op!r} is no qualified name of an operator: write namespace::name")
+    split_name(op, "register")
     return op.removesuffix(".default")

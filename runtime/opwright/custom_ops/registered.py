@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
-from typing import Any, Protocol
+from typing import Any
 
 from opwright.dispatcher import Operator
 from opwright.keys import DispatchKey
 from opwright.ops_namespace import forget
 from opwright.registrations import Kernel, lock
-from opwright.registry import register
+from opwright.registry import Removable, register
 
-__all__ = ["Registered", "Removable"]
-
-
-class Removable(Protocol):
-    """A registration."""
-
-    def remove(self) -> None:
-        """Take it back."""
+__all__ = ["Registered"]
 
 
 class Registered:
@@ -33,7 +27,7 @@ class Registered:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
-        self._finalize = weakref.finalize(self, _take_back, operator, self._held)
+        self._finalize = weakref.finalize(self, lock.when_free, functools.partial(_take_back, operator, self._held))
         self._finalize.atexit = False
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:

@@ -15,20 +15,20 @@ _rules: Final[dict[str, list[VmapRule]]] = {}
 class VmapRule:
     """`function(info, in_dims, *args, **kwargs)` returns `(output, out_dims)`: the rule of one operator."""
 
-    __slots__ = ("_name", "function")
+    __slots__ = ("function", "name")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self._name = name
+        self.name = name
         self.function = function
 
     def remove(self) -> None:
         """Take the rule back: the one before it serves again."""
         with lock:
-            found = _rules.get(self._name, [])
+            found = _rules.get(self.name, [])
             if self in found:
                 found.remove(self)
             if not found:
-                _rules.pop(self._name, None)
+                _rules.pop(self.name, None)
 
 
 def add(name: str, function: Callable[..., Any]) -> VmapRule:
