@@ -4576,7 +4576,11 @@ class SpecialZetaBackward0(Recorded):
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::special_zeta", "self", "zeta by its first argument")
+            raise not_implemented(
+                "aten::special_zeta",
+                "self",
+                "the derivative of zeta by its first argument is no function that there is an operator for",
+            )
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
@@ -4637,7 +4641,11 @@ class SpecialZetaBackward2(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::special_zeta.other_scalar", "self", "zeta by its first argument")
+        raise not_implemented(
+            "aten::special_zeta.other_scalar",
+            "self",
+            "the derivative of zeta by its first argument is no function that there is an operator for",
+        )
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
@@ -7862,6 +7870,28 @@ def view_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
         node = ViewBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+class UnsafeViewBackward0(Recorded):
+    __slots__ = ("self_shape",)
+    self_shape: Any
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.reshape(self.self_shape),)
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, size: list[int]) -> Tensor:
+        result = below(self, size)
+        node = UnsafeViewBackward0()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -13469,9 +13499,9 @@ class HeavisideBackward0(Recorded):
         grad_self: Any = None
         grad_values: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::heaviside", "self", "heaviside")
+            raise not_implemented("aten::heaviside", "self", "it is a step, and PyTorch has none either")
         if values_edge is not None:
-            raise not_implemented("aten::heaviside", "values", "heaviside")
+            raise not_implemented("aten::heaviside", "values", "it is a step, and PyTorch has none either")
         return grad_self, grad_values
 
 
@@ -13540,7 +13570,11 @@ class LinalgEigvalsBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::_linalg_eigvals", "self", "_linalg_eigvals; linalg_eig has a gradient")
+        raise not_implemented(
+            "aten::_linalg_eigvals",
+            "self",
+            "it needs the eigenvectors; linalg_eigvals and linalg_eig have a gradient",
+        )
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
@@ -14129,11 +14163,23 @@ class HistogramBackward0(RecordedSeveral):
         grad_bins: Any = None
         grad_weight: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "self", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if bins_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "bins", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "bins",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if weight_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "weight", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         return grad_self, grad_bins, grad_weight
 
 
@@ -14165,9 +14211,17 @@ class HistogramBackward1(RecordedSeveral):
         grad_self: Any = None
         grad_weight: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::histogram.bin_ct", "self", "histogram")
+            raise not_implemented(
+                "aten::histogram.bin_ct",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if weight_edge is not None:
-            raise not_implemented("aten::histogram.bin_ct", "weight", "histogram")
+            raise not_implemented(
+                "aten::histogram.bin_ct",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         return grad_self, grad_weight
 
 
@@ -14370,27 +14424,47 @@ linalg_lu_out = refuse_recording("linalg_lu", 0, 2, 3, 4)
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 class ScatterBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("dim", "index", "reduce", "result", "self", "src")
+    self: Saved
+    dim: int
+    index: Saved
+    src: Saved
+    reduce: str
+    result: Saved
+    saved = ("self", "index", "src", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
-        grad_self: Any = None
-        grad_src: Any = None
-        if self_edge is not None:
-            raise not_implemented("aten::scatter.reduce", "self", "scatter")
-        if src_edge is not None:
-            raise not_implemented("aten::scatter.reduce", "src", "scatter")
-        return grad_self, grad_src
+        self_ = unpack(self.self, self)
+        index = unpack(self.index, self)
+        src = unpack(self.src, self)
+        result = unpack(self.result, self)
+        return scattering_gradients.scatter_reduce_backward(
+            grad,
+            self_,
+            self.dim,
+            index,
+            src,
+            "sum" if self.reduce == "add" else "prod",
+            True,
+            result,
+        )
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        check_no_gradient("scatter", "index", index)
+        if self.edge is None and src.edge is None:
+            return below(self, dim, index, src, reduce)
         result = below(self, dim, index, src, reduce)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
+        node.self = save(self)
+        node.dim = dim
+        node.index = save(index)
+        node.src = save(src)
+        node.reduce = reduce
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14400,10 +14474,17 @@ def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
 def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
         check_inplace(self)
-        check_no_gradient("scatter_", "index", index)
+        if self.edge is None and src.edge is None:
+            return below(self, dim, index, src, reduce)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
+        node.self = save(ops.clone(self))
+        node.dim = dim
+        node.index = save(index)
+        node.src = save(src)
+        node.reduce = reduce
         rebase_history(below(self, dim, index, src, reduce), node)
+        node.result = save_result(self)
         return self
 
     return kernel
@@ -14415,19 +14496,37 @@ scatter_reduce_out = refuse_recording("scatter", 0, 3, 5)
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 class ScatterBackward3(Recorded):
-    __slots__ = ()
+    __slots__ = ("dim", "index", "reduce", "self", "value")
+    reduce: str
+    self: Saved
+    dim: int
+    index: Saved
+    value: Any
+    saved = ("self", "index")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::scatter.value_reduce", "self", "scatter")
+        self_ = unpack(self.self, self)
+        index = unpack(self.index, self)
+        return (
+            grad
+            if self.reduce == "add"
+            else grad * ops.scatter(ops.ones_like(self_), self.dim, index, self.value, reduce="multiply").conj(),
+        )
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-        check_no_gradient("scatter", "index", index)
+        if self.edge is None:
+            return below(self, dim, index, value, reduce)
         result = below(self, dim, index, value, reduce)
         node = ScatterBackward3()
         node.edges = (self.edge,)
+        node.reduce = reduce
+        node.self = save(self)
+        node.dim = dim
+        node.index = save(index)
+        node.value = value
         record(result, node)
         return result
 
@@ -14438,9 +14537,15 @@ def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
 def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
         check_inplace(self)
-        check_no_gradient("scatter_", "index", index)
+        if self.edge is None:
+            return below(self, dim, index, value, reduce)
         node = ScatterBackward3()
         node.edges = (self.edge,)
+        node.reduce = reduce
+        node.self = save(ops.clone(self))
+        node.dim = dim
+        node.index = save(index)
+        node.value = value
         rebase_history(below(self, dim, index, value, reduce), node)
         return self
 
@@ -14534,7 +14639,7 @@ class EmbeddingRenormBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::embedding_renorm", "self", "embedding_renorm")
+        raise not_implemented("aten::embedding_renorm", "self", "rows are scaled for a lookup, beside the graph")
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
@@ -14657,17 +14762,13 @@ multilabel_margin_loss_forward_output = refuse_recording("multilabel_margin_loss
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         start_edge, end_edge = edges or self.edges
-        grad_start: Any = None
-        grad_end: Any = None
-        if start_edge is not None:
-            raise not_implemented("aten::linspace.Tensor_Tensor", "start", "linspace")
-        if end_edge is not None:
-            raise not_implemented("aten::linspace.Tensor_Tensor", "end", "linspace")
-        return grad_start, grad_end
+        mask = [start_edge is not None, end_edge is not None]
+        return shapes_gradients.linspace_backward(grad, self.steps, mask)
 
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14685,6 +14786,7 @@ def linspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward0()
         node.edges = (start.edge, end.edge)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14698,10 +14800,11 @@ linspace_Tensor_Tensor_out = refuse_recording("linspace", 0, 1, 3)
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward1(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linspace.Tensor_Scalar", "start", "linspace")
+        return (shapes_gradients.linspace_backward(grad, self.steps, [True, False])[0],)
 
 
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14719,6 +14822,7 @@ def linspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward1()
         node.edges = (start.edge,)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14732,10 +14836,11 @@ linspace_Tensor_Scalar_out = refuse_recording("linspace", 0, 3)
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linspace.Scalar_Tensor", "end", "linspace")
+        return (shapes_gradients.linspace_backward(grad, self.steps, [False, True])[1],)
 
 
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14753,6 +14858,7 @@ def linspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward2()
         node.edges = (end.edge,)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14766,17 +14872,17 @@ linspace_Scalar_Tensor_out = refuse_recording("linspace", 1, 3)
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         start_edge, end_edge = edges or self.edges
-        grad_start: Any = None
-        grad_end: Any = None
-        if start_edge is not None:
-            raise not_implemented("aten::logspace.Tensor_Tensor", "start", "logspace")
-        if end_edge is not None:
-            raise not_implemented("aten::logspace.Tensor_Tensor", "end", "logspace")
-        return grad_start, grad_end
+        result = unpack(self.result, self)
+        mask = [start_edge is not None, end_edge is not None]
+        return shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask)
 
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14795,7 +14901,10 @@ def logspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward0()
         node.edges = (start.edge, end.edge)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14808,10 +14917,15 @@ logspace_Tensor_Tensor_out = refuse_recording("logspace", 0, 1, 4)
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward1(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::logspace.Tensor_Scalar", "start", "logspace")
+        result = unpack(self.result, self)
+        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [True, False])[0],)
 
 
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14830,7 +14944,10 @@ def logspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward1()
         node.edges = (start.edge,)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14843,10 +14960,15 @@ logspace_Tensor_Scalar_out = refuse_recording("logspace", 0, 4)
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::logspace.Scalar_Tensor", "end", "logspace")
+        result = unpack(self.result, self)
+        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [False, True])[1],)
 
 
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14865,7 +14987,10 @@ def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward2()
         node.edges = (end.edge,)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from opwright.devices import Array, backend_named, backend_of
 from opwright.dtypes import REDUCED, bfloat16
-from opwright.keys import META, ODD
+from opwright.keys import META, ODD, VIEW
 from opwright.layouts import Shape, contiguous_strides, span, surely_empty
 from opwright.sizes import guard_or_true, holds
 
@@ -186,6 +186,14 @@ def become_view(tensor: Tensor, view: Tensor) -> None:
     """Show a tensor's own storage as a view of it does."""
     storage_of(tensor)
     set_array(tensor, view.array)
+
+
+def without_base(view: Tensor) -> Tensor:
+    """A new view as a tensor of its own over the memory it shares: writes count in both, history is that of neither."""
+    if view.extra is not None:
+        view.extra.base = None
+    view.keys &= ~VIEW
+    return view
 
 
 def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
