@@ -12,7 +12,9 @@ import pytest
 
 import opwright
 from opwright import Tensor
+from opwright.keys import AUTOCAST
 from opwright.library import custom_op
+from opwright.state import active_modes
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 
@@ -209,8 +211,8 @@ def test_autocast_casts_and_runs_the_function_without(x: Tensor) -> None:
 
     @custom_op("made::f", mutates_args=())
     def f(x: Tensor, ys: list[Tensor], *, n: Tensor) -> Tensor:
-        modes = opwright.dispatch.active_modes()
-        seen[:] = [x.dtype, ys[0].dtype, n.dtype, modes is not None and modes.mask & opwright.keys.AUTOCAST]
+        modes = active_modes()
+        seen[:] = [x.dtype, ys[0].dtype, n.dtype, modes is not None and modes.mask & AUTOCAST]
         return x.clone()
 
     for _ in range(2):
