@@ -14,7 +14,7 @@ from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, caller, lasting_library, scoped_library
-from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
+from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel, lock
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Library", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "infer_schema",
-    "register_array_kernel", "register_fake",
+    "register_array_kernel", "register_fake", "register_torch_dispatch",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -153,6 +153,35 @@ def register_fake(
 
     def register_function(function: _Function) -> _Function:
         return (lib or lasting_library(namespace)).register_fake(name, function, allow_override=allow_override)
+
+    return register_function if func is None else register_function(func)
+
+
+def register_torch_dispatch(
+    op: str | Operator, torch_dispatch_class: type, func: _Function | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what an operator does in a dispatch mode, or for a Tensor subclass, in place of the `__torch_dispatch__`
+    of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
+    `func` is left out.
+
+    It serves exactly this class and not what derives from it, as long as its `lib` lives, or for ever. Raises
+    RegistrationError where there is such a rule, TypeError for a class without handler and what cannot be called,
+    ValueError for what is no operator's name. Semantics: `torch.library.register_torch_dispatch`.
+    """
+    name = op.name if isinstance(op, Operator) else op
+    namespace, _ = _split(name, "register_torch_dispatch")
+
+    def register_function(function: _Function) -> _Function:
+        from opwright.python_dispatch import register_rule
+
+        with lock:
+            rule = register_rule(name.removesuffix(".default"), torch_dispatch_class, function)
+            try:
+                (lib or lasting_library(namespace)).keep(rule)
+            except RegistrationError:  # a library that was destroyed
+                rule.remove()
+                raise
+        return function
 
     return register_function if func is None else register_function(func)
 
