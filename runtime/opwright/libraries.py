@@ -6,7 +6,7 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from opwright import _schema
 from opwright.dispatcher import Operator, operators
@@ -15,22 +15,15 @@ from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
 from opwright.registrations import Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
-from opwright.registry import Handle, as_key, generated_namespaces, register, register_fallback
+from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
-__all__ = ["Library", "Removable", "caller", "lasting_library"]
+__all__ = ["Library", "caller", "lasting_library"]
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
 _definers: Final[dict[str, str]] = {}  # the namespaces of DEF libraries, and where these were made
-
-
-class Removable(Protocol):
-    """Something registered, to be taken back."""
-
-    def remove(self) -> None:
-        """Take it back. Doing so again has no effect."""
 
 
 class Library:
@@ -163,7 +156,7 @@ class Library:
     _register_fake = register_fake  # PyTorch's name
 
     def keep(self, handle: Removable) -> None:
-        """Have what was registered elsewhere end with the library. Raises RegistrationError if it was destroyed."""
+        """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
             self._contents.handles.append(handle)
@@ -241,7 +234,7 @@ class Contents:
         """Remove everything, for a library that nobody holds any more; errors about what is missing will say so."""
         with lock:
             defined = list(self.operators)
-            served = [each.name for each in self.handles if isinstance(each, Handle) and each.name is not None]
+            served = [handle.name for handle in self.handles if handle.name is not None]
             self.take_back()
             for operator in defined:
                 lost_operators.note(f"{operator.namespace}::{operator.base}", self.where)

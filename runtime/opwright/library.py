@@ -14,16 +14,26 @@ from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, caller, lasting_library, scoped_library
-from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel, lock
+from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
 
 if TYPE_CHECKING:
+    from opwright.custom_ops import (
+        CustomOpDef,
+        custom_op,
+        register_autocast,
+        register_autograd,
+        register_kernel,
+        register_torch_dispatch,
+        register_vmap,
+    )
     from opwright.fake.context import FakeContext
 
 __all__ = [
-    "Library", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "infer_schema",
-    "register_array_kernel", "register_fake", "register_torch_dispatch",
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
+    "infer_schema", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
+    "register_kernel", "register_torch_dispatch", "register_vmap", "split_name",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -63,7 +73,7 @@ def define(
             return function
 
         return define_with_kernel
-    namespace, name = _split(qualname, "define")
+    namespace, name = split_name(qualname, "define")
     if not _NAMELESS.fullmatch(schema):
         raise ValueError(f'define({qualname!r}, …): expected a schema like "(Tensor x) -> Tensor", got "{schema}"')
     (lib or lasting_library(namespace)).define(name + schema.lstrip(), tags=tags)
@@ -109,7 +119,7 @@ def impl(
 
         return register_at_key
     op = qualname.name if isinstance(qualname, Operator) else qualname
-    namespace, _ = _split(op, "impl")
+    namespace, _ = split_name(op, "impl")
     keys = list(dict.fromkeys(map(_key, (types,) if isinstance(types, str) else types)))
 
     def register_function(function: _Function) -> _Function:
@@ -133,7 +143,7 @@ def _key(name: str) -> Key:
 
 
 def register_fake(
-    op: str | Operator,
+    op: str | Operator | CustomOpDef,
     func: _Function | None = None,
     /,
     *,
@@ -148,40 +158,16 @@ def register_fake(
     operator has such a kernel already and `allow_override` is false, or does not exist; ValueError for what is no
     operator's name. Semantics: `torch.library.register_fake`.
     """
-    name = op.name if isinstance(op, Operator) else op
-    namespace, _ = _split(name, "register_fake")
+    from opwright.custom_ops import find_definition
+
+    definition = find_definition(op)
+    if definition is not None and lib is None and allow_override:
+        return definition.register_fake if func is None else definition.register_fake(func)
+    name: Any = definition._qualname if definition is not None else op.name if isinstance(op, Operator) else op
+    namespace, _ = split_name(name, "register_fake")
 
     def register_function(function: _Function) -> _Function:
         return (lib or lasting_library(namespace)).register_fake(name, function, allow_override=allow_override)
-
-    return register_function if func is None else register_function(func)
-
-
-def register_torch_dispatch(
-    op: str | Operator, torch_dispatch_class: type, func: _Function | None = None, /, *, lib: Library | None = None
-) -> Any:
-    """Register what an operator does in a dispatch mode, or for a Tensor subclass, in place of the `__torch_dispatch__`
-    of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
-    `func` is left out.
-
-    It serves exactly this class and not what derives from it, as long as its `lib` lives, or for ever. Raises
-    RegistrationError where there is such a rule, TypeError for a class without handler and what cannot be called,
-    ValueError for what is no operator's name. Semantics: `torch.library.register_torch_dispatch`.
-    """
-    name = op.name if isinstance(op, Operator) else op
-    namespace, _ = _split(name, "register_torch_dispatch")
-
-    def register_function(function: _Function) -> _Function:
-        from opwright.python_dispatch import register_rule
-
-        with lock:
-            rule = register_rule(name.removesuffix(".default"), torch_dispatch_class, function)
-            try:
-                (lib or lasting_library(namespace)).keep(rule)
-            except RegistrationError:  # a library that was destroyed
-                rule.remove()
-                raise
-        return function
 
     return register_function if func is None else register_function(func)
 
@@ -205,7 +191,15 @@ def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int
     return register(operator, found, ArrayKernel(kernel), where=caller())
 
 
-def _split(qualname: object, function: str) -> tuple[str, str]:
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from opwright import custom_ops
+
+    return getattr(custom_ops, name)
+
+
+def split_name(qualname: object, function: str) -> tuple[str, str]:
     """The namespace of a qualified name, and the rest. Raises ValueError."""
     if not isinstance(qualname, str):
         raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")
