@@ -39,10 +39,12 @@ GENERATOR_ORDER = """
     names views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices metadata tensor results rules fake
-    registrations dispatch_table table_calculator conversion signature introspection returns adapters
+    errors plugins sizes keys state dtypes devices metadata subclassing tensor results rules fake
+    registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
+    returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
-    dispatcher packets registry ops_namespace dispatch _schema types tags schema_inference library fake_profile symbolic
+    dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags schema_inference
+    python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
+from opwright import forward_rules
 from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
 from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
@@ -28,7 +29,7 @@ from opwright.keys import (
     ODD,
     PRIVATE,
     PYTHON_DISPATCHER,
-    RUNTIME,
+    TANGENT,
     VIEW,
     DispatchKey,
     KeySet,
@@ -42,6 +43,7 @@ from opwright.registrations import (
     Fallthrough,
     Lazy,
     LazyWrapper,
+    Registration,
     Shim,
     Unbound,
     UserKernel,
@@ -52,7 +54,7 @@ from opwright.state import below_adinplaceorview
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["compose", "compose_arrays", "find_unloaded"]
+__all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "find_unloaded_below"]
 
 Function = Callable[..., Any]
 
@@ -72,10 +74,20 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
+    if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, entry):
+        return _for_autograd("forward", "differentiating", operator, _chain(operator, keys & ~TANGENT, is_wrapped))
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return _writes_alone
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
+    return compose_registration(operator, key, registration, keys, is_wrapped)
+
+
+def compose_registration(
+    operator: Operator, key: DispatchKey, registration: Registration, keys: int, is_wrapped: bool = False
+) -> Function:
+    """One registration's kernel, serving `key` in a call with these keys. The lock is held and what it needs is loaded.
+    Raises DispatchError."""
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper):
         assert kernel.loaded is not None  # find_unloaded came first
@@ -86,7 +98,7 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
         case Wrapper():
             return _wrapped(operator, key, keys, kernel)
         case Unbound():
-            raise unbound(operator, key, entry)
+            raise unbound(operator, key, registration)
         case Fallthrough():
             raise missing(operator, key, keys)
         case _:
@@ -121,6 +133,17 @@ def _calling(
             raise AssertionError("it calls no operators")
         case _:
             assert_never(kernel)
+
+
+def _sees_tangents(key: DispatchKey, entry: Entry) -> bool:
+    """Whether what serves a key sees tensors with their tangents, since it calls other operators on them: a mode, a
+    composite, a kernel of a user's at an Autograd key."""
+    if key.bit > AUTOGRAD:  # each of its bits is lower
+        return True
+    if key.bit & AUTOGRAD:
+        kernel = entry.registration and entry.registration.kernel
+        return not isinstance(kernel, ArrayKernel | Wrapper | LazyWrapper)
+    return entry.rule == "math kernel"
 
 
 def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
@@ -189,10 +212,11 @@ def _for_autograd(module: str, kind: str, *about: Any) -> Function:
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins where its backend is selected."""
+    """The keys to look through. A call without tensors begins with what modes include, or where its backend is
+    selected."""
     if keys == NO_KEYS:
         return 0
-    return keys if keys & RUNTIME else keys | BACKEND_SELECT
+    return keys if keys & BACKENDS else keys | BACKEND_SELECT
 
 
 def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
@@ -214,17 +238,29 @@ def compose_arrays(operator: Operator) -> Function:
             return lambda *args: call_with_arrays(operator, args)
 
 
-def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
-    """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
+    """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+    if keys > 0 and keys & TANGENT and not forward_rules.are_loaded():
+        return forward_rules.load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry, keys = _first(operator, keys)
         kernel = None if entry.registration is None else entry.registration.kernel
         if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
-            return kernel
+            return kernel.load
         if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
+
+
+def find_unloaded_below(
+    operator: Operator, key: DispatchKey, registration: Registration, keys: int
+) -> Callable[[], None] | None:
+    """The same for one registration that serves `key`."""
+    kernel = registration.kernel
+    if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
+        return kernel.load
+    return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None
 
 
 def _select_backend(operator: Operator, position: int, mode: int) -> Function:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opwright import plugins
-from opwright.dispatch_table import Entry
 from opwright.errors import DispatchError
 from opwright.keys import BACKEND_SELECT, RUNTIME, DispatchKey, KeySet, is_served_by_autograd_other
+from opwright.lost import lost_kernels
 from opwright.registrations import Registration, Unbound
 
 if TYPE_CHECKING:
@@ -35,16 +35,15 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
             f"could not run {operator.name}: there were no tensor arguments to dispatch on (an empty list of tensors "
             "holds none), and no fallback function is registered for the operator"
         )
-    return DispatchError(f"{problem}.\n{_registered(operator)}")
+    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator)}")
 
 
-def unbound(operator: Operator, key: DispatchKey, entry: Entry) -> DispatchError:
+def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:
     """The kernel that would run is declared by name alone."""
-    assert entry.registration is not None
-    kernel = entry.registration.kernel
+    kernel = registration.kernel
     name = kernel.name if isinstance(kernel, Unbound) else repr(kernel)
     return DispatchError(
-        f"could not run {operator.name} at {key.name}: its kernel '{name}' is declared{_at(entry.registration)} but no "
+        f"could not run {operator.name} at {key.name}: its kernel '{name}' is declared{_at(registration)} but no "
         f"kernel module has it.\n{_registered(operator)}"
     )
 

@@ -6,6 +6,7 @@ Generated stubs look `table` up themselves; everything uncommon comes here: miss
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from opwright.dispatch_table import Entry, compute_entry
 from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownSignature
 from opwright.keys import ARRAYS, BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
+from opwright.lost import lost_operators
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
 from opwright.registrations import (
     BackendSelect,
@@ -35,7 +37,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.packets import Packet
 
-__all__ = ["Operator", "Overloads", "declare", "find_operator", "operators", "overloads"]
+__all__ = ["Operator", "Overloads", "declare", "find_operator", "operators", "overloads", "shared_overloads"]
 
 Kernel = Callable[..., Any]
 
@@ -43,14 +45,16 @@ Kernel = Callable[..., Any]
 class Overloads:
     """The operators of one packet, in definition order, and which of them served the types of earlier calls.
 
-    `stub` is the generated function for all of them, until another one is defined that it knows nothing of.
+    `generated` is the generated function for all of them, `stub` the same until another one is defined that it knows
+    nothing of.
     """
 
-    __slots__ = ("chosen", "operators", "stub")
+    __slots__ = ("__weakref__", "chosen", "generated", "operators", "stub")
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.chosen: dict[Any, Operator] = {}
+        self.generated: Kernel | None = None
         self.stub: Kernel | None = None
 
     def changed(self) -> None:
@@ -61,6 +65,8 @@ class Overloads:
 
 operators: Final[dict[str, Operator]] = {}
 overloads: Final[dict[str, Overloads]] = {}  # by packet name, `aten::add`
+# Those without operators, for the packets that are still held: these see what is defined under their name again.
+_empty: Final[weakref.WeakValueDictionary[str, Overloads]] = weakref.WeakValueDictionary()
 
 
 class Operator:
@@ -72,7 +78,7 @@ class Operator:
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_entries", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only",
+        "__weakref__", "_entries", "_signature", "_stub", "arguments", "base", "changes", "declaration", "kwarg_only",
         "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub", "table", "tags",
         "where",
     )  # fmt: skip
@@ -102,7 +108,7 @@ class Operator:
         self.py_kernels: dict[Key, Registration] = {}
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
-        self._changes = 0
+        self.changes = 0
         with lock:
             known = operators.setdefault(name, self)
             if known is not self:
@@ -111,9 +117,11 @@ class Operator:
                     f"first {_at(known)}, then {_at(self)}"
                 )
             self.registrations: dict[Key, list[Registration]] = kernels.setdefault(name, {})
-            packet = overloads.setdefault(f"{self.namespace}::{self.base}", Overloads())
+            packet = shared_overloads(f"{self.namespace}::{self.base}")
             packet.operators[self.overload] = self
             packet.changed()
+            for lost in (name, f"{self.namespace}::{self.base}"):
+                lost_operators.forget(lost)
 
     @property
     def signature(self) -> Signature:
@@ -264,20 +272,20 @@ class Operator:
         # a module holds Python's import lock for it and may register kernels, which needs ours: holding ours while
         # importing could deadlock. Composing and storing happen under one hold of the lock, so that no registration
         # comes between them: a table filled while another thread clears it would keep stale entries. One thing still
-        # can: the garbage collector, in this thread, destroying a library. `_changes` tells, and it is done again.
+        # can: somebody's finalizer, run in this thread, that destroys a library. `changes` tells, and it is done again.
         while True:
             with lock:
                 if operators.get(self.name) is not self:
                     raise DispatchError(f"{self.name} is no longer defined: its library was destroyed")
                 unloaded = find_unloaded(self, keys)
                 if unloaded is None:
-                    changes = self._changes
+                    changes = self.changes
                     kernel = compose_arrays(self) if keys == ARRAYS else compose(self, keys)
-                    if changes == self._changes:
+                    if changes == self.changes:
                         self.table[keys] = kernel
                         return kernel
                     continue
-            unloaded.load()
+            unloaded()
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
         """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on. The lock is
@@ -286,9 +294,9 @@ class Operator:
             return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
         found = self._entries.get(key)
         if found is None:
-            changes = self._changes
+            changes = self.changes
             found = self._compute_entry(key, self.registrations)
-            if changes == self._changes:
+            if changes == self.changes:
                 self._entries[key] = found
         return found
 
@@ -337,14 +345,19 @@ class Operator:
         """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
         if operators.get(self.name) is self:
             del operators[self.name]
-            packet = overloads[f"{self.namespace}::{self.base}"]
+            name = f"{self.namespace}::{self.base}"
+            packet = overloads[name]
             del packet.operators[self.overload]
             packet.changed()
+            if not packet.operators:
+                _empty[name] = overloads.pop(name)
+            if not any(self.registrations.values()):
+                kernels.pop(self.name, None)
             self.forget_table()
 
     def forget_table(self) -> None:
         """Drop everything computed from registrations. The lock is held."""
-        self._changes += 1
+        self.changes += 1
         self._entries.clear()
         self.table.clear()
 
@@ -371,7 +384,15 @@ def find_operator(name: str) -> Operator:
         plugins.load()
     found = operators.get(name)
     if found is None:
-        raise DispatchError(f"operator {name} does not exist{plugins.failures()}")
+        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
+    return found
+
+
+def shared_overloads(name: str) -> Overloads:
+    """The overloads of a packet, whether there are any yet or not. The lock is held."""
+    found = overloads.get(name)
+    if found is None:
+        found = overloads[name] = _empty.get(name) or Overloads()
     return found
 
 

@@ -113,7 +113,7 @@ def unsafe_generate_fake_kernels(op_profiles: Mapping[str, Iterable[OpProfile]])
             operator = _operator(name)
             library = Library(operator.namespace, "FRAGMENT")
             libraries.append(library)
-            library.register_fake(operator, _fake_kernel(operator, list(profiles)), allow_override=True)
+            library.register_fake(operator, _fake_kernel(operator, list(profiles)))
         yield libraries
     finally:
         for library in libraries:

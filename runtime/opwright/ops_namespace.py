@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
 from opwright.dispatcher import overloads
+from opwright.lost import lost_operators
 from opwright.packets import Packet, packet
 from opwright.registrations import kernels, lock
 
 if TYPE_CHECKING:
     from opwright_aten.ops import Namespace as AtenNamespace
 
-__all__ = ["Namespace", "forget", "lost", "ops"]
-
-# By packet name, where the library was made that defined it and was garbage-collected: for the error that says so.
-lost: Final[dict[str, str]] = {}
+__all__ = ["Namespace", "forget", "ops"]
 
 
 class Namespace:
@@ -44,7 +42,9 @@ class Namespace:
             known = overloads.get(qualified)
             if known is None or not known.operators:
                 return None
-            found = self.__dict__[name] = packet(qualified)
+            found = packet(qualified)
+            if ops.__dict__.setdefault(self._name, self) is self:  # `forget` reaches that one
+                self.__dict__[name] = found
         return found
 
     def __dir__(self) -> list[str]:
@@ -63,22 +63,18 @@ class Namespace:
 
 
 def forget(namespace: str, base: str) -> None:
-    """Let go of a packet whose operators may be gone. The lock is held."""
+    """Let go of a packet whose operators may be gone, and of a namespace without packets. The lock is held."""
     known = ops.__dict__.get(namespace)
     if known is not None:
         known.__dict__.pop(base, None)
+        if len(known.__dict__) == 1:  # its name is left
+            del ops.__dict__[namespace]
 
 
 def _why_not(qualified: str) -> str:
-    where = lost.get(qualified)
-    if where is not None:
-        return (
-            f": the Library that defined it, made at {where}, was garbage-collected and took its operators along; "
-            "keep a reference to a Library for as long as its operators are needed"
-        )
-    if any(found for name in kernels if name.partition(".")[0] == qualified for found in kernels[name].values()):
-        return ": it has kernels, but is not defined yet"
-    return ""
+    with lock:
+        found = [name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered]
+        return lost_operators.why(qualified) or (": it has kernels, but is not defined yet" if found else "")
 
 
 class Ops:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -9,17 +10,18 @@ import numpy as np
 
 from opwright import plugins
 from opwright.devices import Device, is_array
-from opwright.dispatcher import Operator, Overloads, overloads
+from opwright.dispatcher import Operator, overloads, shared_overloads
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownSignature, declarations
+from opwright.lost import lost_operators
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
 from opwright.tensor import Tensor
 from opwright.wrapped_numbers import is_number, takes_numbers
 
-__all__ = ["Packet", "find_packet", "packet", "packets"]
+__all__ = ["Packet", "find_packet", "packet"]
 
-packets: Final[dict[str, Packet]] = {}
+_packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
 _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
@@ -34,26 +36,25 @@ class Packet:
     Calling it takes the first overload that fits.
     """
 
-    __slots__ = ("__weakref__", "_chosen", "_shared", "_stub", "base", "name", "namespace", "operators")
+    __slots__ = ("__weakref__", "_chosen", "_shared", "base", "name", "namespace", "operators")
     __signature__ = ShownSignature()
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.namespace, _, self.base = name.partition("::")
-        self._stub: Callable[..., Any] | None = None
         with lock:
-            self._shared = overloads.setdefault(name, Overloads())
+            self._shared = shared_overloads(name)
         self.operators = self._shared.operators
         self._chosen = self._shared.chosen
 
     @property
     def stub(self) -> Callable[..., Any] | None:
         """The generated function that does what calling the packet does, faster; None if there is none."""
-        return self._stub
+        return self._shared.generated
 
     @stub.setter
     def stub(self, stub: Callable[..., Any]) -> None:
-        self._stub = stub
+        self._shared.generated = stub
         with lock:
             is_of_one = any(operator.stub is stub for operator in self.operators.values())
             self._shared.stub = None if is_of_one and len(self.operators) > 1 else stub
@@ -74,7 +75,8 @@ class Packet:
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            raise AttributeError(f"{self.name} has no overload '{name}'; it has {listed}{plugins.failures()}")
+            why = lost_operators.why(f"{self.name}.{overload}" if overload else self.name)
+            raise AttributeError(f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}")
         return found
 
     def __dir__(self) -> list[str]:
@@ -217,9 +219,9 @@ def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
 def packet(name: str) -> Packet:
     """The packet of a qualified name without overload, `aten::add`; made where it does not exist yet."""
     with lock:
-        found = packets.get(name)
+        found = _packets.get(name)
         if found is None:
-            found = packets[name] = Packet(name)
+            found = _packets[name] = Packet(name)
         return found
 
 
@@ -229,5 +231,5 @@ def find_packet(name: str) -> Packet:
         plugins.load()
     known = overloads.get(name)
     if known is None or not known.operators:
-        raise DispatchError(f"operator {name} does not exist{plugins.failures()}")
+        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
     return packet(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from opwright.devices import is_array
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error, element
-from opwright.state import active_modes
+from opwright.state import with_modes
 from opwright.storage import Extra, PlainArrayError, PlainStorage, storage_of
 from opwright.tensor import Tensor, wrap
 from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
@@ -19,6 +20,7 @@ from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
+Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
 __all__ = ["call_with_arrays", "check_tensors", "is_all_numpy", "unwrap"]
 
 
@@ -85,25 +87,25 @@ def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
     return found
 
 
-def call_with_arrays(operator: Operator, args: tuple[Any, ...], keyset: int | None = None) -> Any:
+def call_with_arrays(
+    operator: Operator, args: tuple[Any, ...], keyset: int | None = None, find: Find | None = None
+) -> Any:
     """A call whose tensor arguments may be plain arrays. Without a keyset, keys come from the arguments and the modes.
+    `find` gives the kernel for the keys, if it is not the one that serves them.
 
     All plain: plain results. With a Tensor among them: Tensors, except written arrays, which are returned themselves.
     Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.
     """
     call = _Call(operator, args)
-    modes = active_modes()
-    if keyset is None:
-        keys = call.keys if modes is None else (call.keys | modes.include) & modes.mask
-    else:
-        private = (call.keys if modes is None else (call.keys | modes.include) & modes.mask) & PRIVATE
-        keys = keyset & RUNTIME | private if keyset & RUNTIME else NO_KEYS
+    keys = with_modes(call.keys)
+    if keyset is not None:
+        keys = keyset & RUNTIME | keys & PRIVATE if keyset & RUNTIME else NO_KEYS
     if keys != NO_KEYS and keys & GRAD and call.writes_array:
         raise AutogradError(
             f"{operator.name}() would write a result that requires grad into a plain array, which cannot record it; "
             "pass a Tensor, or call it under no_grad"
         )
-    kernel = operator.table.get(keys) or operator.resolve(keys)
+    kernel = find(keys) if find is not None else operator.table.get(keys) or operator.resolve(keys)
     try:
         return call.unwrap(kernel(*call.args))
     except PlainArrayError as error:

@@ -6,13 +6,13 @@ Everything here is read and changed under `lock`, except `Lazy.load`.
 from __future__ import annotations
 
 import importlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.keys import DispatchKey, parse_key
+from opwright.keys import DispatchKey, KeySet, parse_key
+from opwright.registry_lock import RegistryLock
 
 __all__ = [
     "ArrayKernel",
@@ -200,14 +200,21 @@ def as_key(key: DispatchKey | str) -> Key:
         raise RegistrationError(str(error)) from None
 
 
-lock: Final = threading.RLock()
-# By operator name, whether it is defined yet or not.
+lock: Final = RegistryLock()
+# By operator name, whether it is defined yet or not. A name that is neither defined nor has kernels has no entry.
 kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     """Register this at a key to have dispatch skip it. A mark, not a kernel: calling it raises NotImplementedError."""
     raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
+
+
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
+    from opwright.python_dispatch.handlers import call_handlers
+
+    return call_handlers(operator, keyset, args, kwargs)
 
 
 _DEFAULT: Final = "default"
@@ -227,14 +234,18 @@ def _by_default(kind: str) -> Wrapper:
 
 
 # Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
-fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
-    key: [Registration(key, Fallthrough(), _DEFAULT)]
-    for key in DispatchKey
-    if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-} | {
-    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
-    for key in DispatchKey
-    if key.name.startswith("Autograd") and not key.is_alias
-}
+fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
+    {
+        key: [Registration(key, Fallthrough(), _DEFAULT)]
+        for key in DispatchKey
+        if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
+    }
+    | {
+        key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+        for key in DispatchKey
+        if key.name.startswith("Autograd") and not key.is_alias
+    }
+    | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
+)
 # Of operators that write, in place of ADInplaceOrView's fallthrough.
 counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final, Protocol
 
+from opwright.devices import backend_named
 from opwright.dispatcher import Operator, find_operator, operators
 from opwright.errors import RegistrationError
 from opwright.keys import BACKENDS, DispatchKey
@@ -32,35 +33,63 @@ from opwright.registrations import (
     lock,
 )
 
-__all__ = ["Handle", "as_key", "install", "register", "register_fallback"]
+__all__ = [
+    "Handle",
+    "Removable",
+    "as_key",
+    "generated_namespaces",
+    "install",
+    "key_of_device",
+    "register",
+    "register_fallback",
+]
 
 Row = tuple[str, str, str, str, str, str]
 WrapperRow = tuple[str, str, str, str]
+generated_namespaces: Final[dict[str, str]] = {}  # and where the first operator of each is declared
 _FORMS = (
     ArrayKernel, BackendSelect, Boxed, Composite, Fallthrough, Lazy, LazyWrapper, Shim, Unbound, UserKernel, Wrapper,
 )  # fmt: skip
+
+_DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
+
+
+class Removable(Protocol):
+    """What was registered, and may be taken back."""
+
+    @property
+    def name(self) -> str | None:
+        """The operator it is for; None for all."""
+
+    def remove(self) -> None:
+        """Take it back. Doing so again has no effect."""
 
 
 class Handle:
     """One registration, to be taken back: the one before it then serves its key again."""
 
-    __slots__ = ("_name", "registration")
+    __slots__ = ("name", "registration")
 
     def __init__(self, name: str | None, registration: Registration) -> None:
-        self._name = name  # of the operator; None for a fallback
+        self.name = name  # of the operator; None for a fallback
         self.registration = registration
 
     def remove(self) -> None:
         """Take the registration back. Doing so again has no effect."""
         registration = self.registration
         with lock:
-            found = _registered_at(self._name, registration.key)
+            if self.name is None:
+                found = fallbacks[registration.key]  # type: ignore[index]  # a fallback is at no foreign key
+            else:
+                found = kernels.get(self.name, {}).get(registration.key, [])
             if registration in found:
                 found.remove(registration)
-            _forget_tables(self._name)
+                _forget_tables(self.name)
+            if self.name is not None and self.name not in operators and not any(kernels.get(self.name, {}).values()):
+                kernels.pop(self.name, None)
 
     def __repr__(self) -> str:
-        return f"<Handle {self._name or 'fallback'} at {self.registration.key}>"
+        return f"<Handle {self.name or 'fallback'} at {self.registration.key}>"
 
 
 def _registered_at(name: str | None, key: Key) -> list[Registration]:
@@ -88,6 +117,17 @@ def as_kernel(function: Kernel | Callable[..., Any]) -> Kernel:
     if not callable(function):
         raise TypeError(f"a kernel must be callable, got {type(function).__name__} {function!r}")
     return UserKernel(function)
+
+
+def key_of_device(device_type: str) -> DispatchKey:
+    """The key of kernels for a device: `cpu`, `cuda` (there need be none), a backend's name; `default` is for all.
+
+    Raises RuntimeError for a name that is none.
+    """
+    if device_type == "default":
+        return DispatchKey.CompositeExplicitAutograd
+    found = _DEVICE_KEYS.get(device_type)
+    return DispatchKey(backend_named(device_type).key) if found is None else found
 
 
 def register(
@@ -162,6 +202,7 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
         rows = _without_hidden(namespace, rows)
         for name, key_name, module, general, dense, arrays in rows:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+            generated_namespaces.setdefault(operator.namespace, operator.where)
             key = as_key(key_name)
             is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
             form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)

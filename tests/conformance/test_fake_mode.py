@@ -261,7 +261,11 @@ def test_a_fake_kernel_says_what_results_look_like(lib: library.Library, mode: F
     found = opwright.ops.fake_demo.double_rows(fake)
     assert is_fake(found) and found.shape == (4, 3)
     with pytest.raises(opwright.RegistrationError, match="already has a kernel for Meta"):
-        library.register_fake("fake_demo::double_rows", lambda x: x, lib=lib)
+        library.register_fake("fake_demo::double_rows", lambda x: x, lib=lib, allow_override=False)
+    with library._scoped_library("fake_demo", "FRAGMENT") as over:
+        library.register_fake("fake_demo::double_rows", lambda x: x.new_empty(5), lib=over)
+        assert opwright.ops.fake_demo.double_rows(fake).shape == (5,)
+    assert opwright.ops.fake_demo.double_rows(fake).shape == (4, 3)
 
 
 def test_a_fake_kernel_that_reads_data_is_named(lib: library.Library, mode: FakeTensorMode) -> None:
@@ -359,7 +363,6 @@ def test_a_dynamic_size_is_known_within_its_bounds(lib: library.Library) -> None
             "fake_demo::bounded",
             lambda x, w=wrong: library.get_ctx().new_dynamic_size(**w),
             lib=lib,
-            allow_override=True,
         )
         with pytest.raises(ValueError, match="new_dynamic_size"):
             opwright.ops.fake_demo.bounded(mode.from_tensor(opwright.ones(4)))

@@ -81,7 +81,7 @@ class FunctionCtx(MultipleOutputs):
         saved = self._saved
         if saved is None:
             unpack(None, self)
-        return tuple(None if each is _NOTHING else unpack(each, self) for each in saved or ())
+        return tuple(None if each is NOTHING else unpack(each, self) for each in saved or ())
 
     saved_variables = saved_tensors
 
@@ -137,7 +137,7 @@ class FunctionCtx(MultipleOutputs):
     _is_tensor: tuple[bool, ...] = ()
 
 
-_NOTHING = object()
+NOTHING = object()  # stands for a None that was saved
 
 
 class Function:
@@ -309,7 +309,7 @@ def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_r
     saved: list[Saved] = []
     for tensor in ctx._to_save:
         if tensor is None:
-            saved.append(_NOTHING)
+            saved.append(NOTHING)
             continue
         number = next((place for place, each in enumerate(outputs) if each is tensor), None)
         edge = None if number is None else results[number].edge

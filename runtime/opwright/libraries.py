@@ -1,0 +1,288 @@
+"""Libraries: operators and kernels defined at run time, which live as long as the library that holds them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from opwright import _schema
+from opwright.dispatcher import Operator, operators
+from opwright.errors import RegistrationError
+from opwright.keys import DispatchKey, KeySet
+from opwright.lost import lost_kernels, lost_operators
+from opwright.ops_namespace import forget
+from opwright.registrations import Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
+from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
+from opwright.schema_tags import check_tagged
+from opwright.tags import as_tags
+
+__all__ = ["Library", "caller", "lasting_library"]
+
+_KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
+_RESERVED: Final = ("prim",)
+_definers: Final[dict[str, str]] = {}  # the namespaces of DEF libraries, and where these were made
+
+
+class Library:
+    """A set of definitions, kernels and fallbacks in one namespace.
+
+    `kind` is DEF (the one library that owns the namespace), FRAGMENT (adds to it) or IMPL (kernels alone).
+    `dispatch_key` is the key of kernels registered without one.
+
+    Keep a reference: when a Library is destroyed, explicitly or as garbage, its operators and kernels go with it.
+    Raises ValueError for an unknown kind or a reserved namespace, RegistrationError for a second DEF.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> None:
+        if kind not in _KINDS:
+            raise ValueError(f"Unsupported kind: {kind!r}; a Library is one of {', '.join(_KINDS)}")
+        if ns in _RESERVED and kind != "IMPL":
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if not (ns == "_" or all(part.isidentifier() for part in ns.split("::"))):
+            raise ValueError(f"{ns!r} is no namespace: it must be an identifier")
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key: Key | None = as_key(dispatch_key) if dispatch_key else None
+        self.where = caller()
+        self._contents = Contents(ns, kind == "DEF", self.where)
+        self._finalize = weakref.finalize(self, lock.when_free, self._contents.collect)
+        self._finalize.atexit = False  # nobody is left to see it
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
+        """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
+
+        `tags` are of `opwright.Tag`; those named `out` and `inplace` hold the schema to their rules (ValueError).
+        Raises RegistrationError for a schema that does not parse, a name that is taken, and in an IMPL library.
+        """
+        self._check_alive()
+        if self.kind == "IMPL":
+            raise RegistrationError(f"an IMPL library cannot define operators; open {self.ns} as FRAGMENT to add to it")
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RegistrationError(f"Invalid alias_analysis type {alias_analysis}")
+        given = as_tags(tags)
+        parsed = _schema.parse_definition(schema)
+        if parsed.name.namespace not in ("", self.ns):
+            raise RegistrationError(f"{parsed.name} is not in the namespace of its library, {self.ns}")
+        check_tagged(parsed, given)
+        declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
+        name = str(parsed.name) if parsed.name.namespace else f"{self.ns}::{parsed.name}"
+        with lock:
+            self._check_alive()
+            operator = Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=caller(), tags=given)
+            self._contents.operators.append(operator)
+        return name.removeprefix(f"{self.ns}::")
+
+    def impl(
+        self,
+        op_name: str | Operator,
+        fn: Callable[..., Any],
+        dispatch_key: DispatchKey | str = "",
+        *,
+        with_keyset: bool = False,
+        allow_override: bool = True,
+    ) -> None:
+        """Register a function on Tensors as the kernel of an operator, which may be defined later.
+
+        Without a key: the library's own, or CompositeImplicitAutograd. With `with_keyset`, `fn` gets the KeySet first.
+        It takes the place of an earlier kernel of that key as long as the library lives; without `allow_override`
+        that is a RegistrationError if a library registered the other one. Raises TypeError for what cannot be called;
+        RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
+        has a CompositeImplicitAutograd kernel.
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        name = self._qualified(op_name)
+        key = self._key(dispatch_key)
+        where = caller()
+        with lock:
+            self._check_alive()
+            if not allow_override:
+                _check_free(name, key)
+            if key is DispatchKey.Meta and kernels.get(name, {}).get(DispatchKey.CompositeImplicitAutograd):
+                raise RegistrationError(
+                    f"{name} needs no kernel for tensors without data: it has a CompositeImplicitAutograd kernel, "
+                    "which runs on them; give the operators it calls such kernels"
+                )
+            kernel = fn if fn is fallthrough_kernel else UserKernel(fn, with_keyset)
+            self._contents.handles.append(register(name, _name(key), kernel, where=where))
+            lost_kernels.forget(name)
+
+    def fallback(
+        self, fn: Callable[..., Any], dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
+    ) -> None:
+        """Register what serves a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
+
+        Only in the namespace `_`. With `with_keyset`, `fn` gets the KeySet first. Raises RegistrationError, TypeError.
+        """
+        if self.ns != "_":
+            raise RegistrationError(
+                f"a fallback serves every namespace: register it in a Library of '_', not '{self.ns}'"
+            )
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        if not dispatch_key and self.dispatch_key is None:
+            raise RegistrationError("a fallback needs a dispatch key")
+
+        def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
+
+        kernel = fn if fn is fallthrough_kernel else Boxed(call)
+        key = _name(self._key(dispatch_key))
+        where = caller()
+        with lock:
+            self._check_alive()
+            self._contents.handles.append(register_fallback(key, kernel, where=where))
+
+    def register_fake(
+        self, op_name: str | Operator, fn: Callable[..., Any], *, allow_override: bool = True
+    ) -> Callable[..., Any]:
+        """Register what an operator's results look like, without data: a function of the operator's arguments that
+        returns new tensors of the right shape, strides, dtype and device (`x.new_empty(shape)`). It must not read data;
+        a size that depends on it is `get_ctx().new_dynamic_size()`. The newest of an operator serves.
+
+        Raises RegistrationError where the operator does not exist or has such a kernel (unless `allow_override`),
+        TypeError for what cannot be called.
+        """
+        name = self._qualified(op_name)
+        with lock:
+            if name not in operators:
+                raise RegistrationError(f"operator {name} does not exist: define it before its fake kernel")
+            self.impl(name, fn, DispatchKey.Meta, allow_override=allow_override)
+        return fn
+
+    _register_fake = register_fake  # PyTorch's name
+
+    def keep(self, handle: Removable) -> None:
+        """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
+        with lock:
+            self._check_alive()
+            self._contents.handles.append(handle)
+
+    def destroy(self) -> None:
+        """Take back everything the library defined and registered. Doing so again has no effect."""
+        self._finalize.detach()
+        self._contents.take_back()
+
+    _destroy = destroy  # PyTorch's name
+
+    def _check_alive(self) -> None:
+        if self._contents.is_destroyed:
+            raise RegistrationError(f"the Library for {self.ns} made at {self.where} was destroyed")
+
+    def _qualified(self, op_name: str | Operator) -> str:
+        if isinstance(op_name, Operator):
+            name = op_name.name
+        elif isinstance(op_name, str):
+            name = op_name if "::" in op_name else f"{self.ns}::{op_name}"
+        else:
+            raise RegistrationError(f"op_name should be either a name or an operator, got {type(op_name).__name__}")
+        if not name.startswith(f"{self.ns}::"):
+            raise RegistrationError(f"{name} is not in the namespace of its library, {self.ns}")
+        return name.removesuffix(".default")
+
+    def _key(self, dispatch_key: DispatchKey | str) -> Key:
+        if not dispatch_key:
+            return self.dispatch_key or DispatchKey.CompositeImplicitAutograd
+        key = as_key(dispatch_key)
+        if self.dispatch_key is not None and key != self.dispatch_key:
+            raise RegistrationError(
+                f"inconsistent dispatch key {_name(key)}: the Library was made for {_name(self.dispatch_key)}"
+            )
+        return key
+
+    def __repr__(self) -> str:
+        key = "" if self.dispatch_key is None else f", dispatch_key={_name(self.dispatch_key)}"
+        return f"Library(kind={self.kind}, ns={self.ns}{key})"
+
+
+class Contents:
+    """What a library added; apart from it, so that it can be taken back when the library is garbage."""
+
+    def __init__(self, ns: str, is_definer: bool, where: str) -> None:
+        self.ns = ns
+        self.is_definer = is_definer
+        self.where = where
+        self.operators: list[Operator] = []
+        self.handles: list[Removable] = []
+        self.is_destroyed = False
+        if is_definer:
+            with lock:
+                earlier = generated_namespaces.get(ns) or _definers.setdefault(ns, where)
+                if earlier is not where:
+                    raise RegistrationError(
+                        f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
+                        f"at {where}; make it a FRAGMENT to add to it"
+                    )
+
+    def take_back(self) -> None:
+        """Remove everything, newest first."""
+        with lock:
+            self.is_destroyed = True
+            while self.handles:
+                self.handles.pop().remove()
+            while self.operators:
+                operator = self.operators.pop()
+                operator.undefine()
+                forget(operator.namespace, operator.base)
+            if self.is_definer and _definers.get(self.ns) is self.where:
+                del _definers[self.ns]
+
+    def collect(self) -> None:
+        """Remove everything, for a library that nobody holds any more; errors about what is missing will say so."""
+        with lock:
+            defined = list(self.operators)
+            served = [handle.name for handle in self.handles if handle.name is not None]
+            self.take_back()
+            for operator in defined:
+                lost_operators.note(f"{operator.namespace}::{operator.base}", self.where)
+                lost_operators.note(operator.name, self.where)
+            for name in served:
+                if name in operators:
+                    lost_kernels.note(name, self.where)
+
+
+def _check_free(name: str, key: Key) -> None:
+    """Raise RegistrationError where a library has registered a kernel. The lock is held."""
+    for known in kernels.get(name, {}).get(key, ()):
+        if isinstance(known.kernel, UserKernel):
+            raise RegistrationError(
+                f"{name} already has a kernel for {_name(key)}, registered at {known.where}; "
+                "pass allow_override=True to put this one in its place"
+            )
+
+
+_lasting: Final[dict[str, Library]] = {}
+
+
+def lasting_library(namespace: str) -> Library:
+    """The library of a namespace that is never destroyed, for what is registered without one."""
+    with lock:
+        found = _lasting.get(namespace)
+        if found is None:
+            found = _lasting[namespace] = Library(namespace, "FRAGMENT")
+        return found
+
+
+def _name(key: Key) -> str:
+    return key.name if isinstance(key, DispatchKey) else key
+
+
+def caller() -> str:
+    """The file and line outside this package from which it was called."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@contextlib.contextmanager
+def scoped_library(ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> Iterator[Library]:
+    """A Library that is destroyed at the end of the block."""
+    library = Library(ns, kind, dispatch_key)
+    try:
+        yield library
+    finally:
+        library.destroy()
