@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, VIEW
 from opwright.storage import Extra, set_array, storage_of
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class Differentiable:
         """
         from opwright.tensor import wrap
 
+        if self.keys & PYTHON:  # its class makes it
+            return self.detach()  # type: ignore[no-any-return]
         return wrap(self.array)
 
     @data.setter

@@ -12,7 +12,7 @@ from opwright.errors import DispatchError
 from opwright.keys import RUNTIME_KEYS, DispatchKey, KeySet
 from opwright.packets import Packet
 from opwright.registrations import Registration, Unbound, fallthrough_kernel, lock
-from opwright.state import active_modes, below_autograd, enable_python_dispatcher, exclude_keys, include_keys
+from opwright.state import below_autograd, enable_python_dispatcher, exclude_keys, include_keys, with_modes
 from opwright.table_calculator import PythonDispatcher
 from opwright.tensor import Tensor
 
@@ -62,8 +62,7 @@ def keys(*tensors: Tensor) -> KeySet:
     bits = 0
     for tensor in tensors:
         bits |= tensor.keys
-    modes = active_modes()
-    return KeySet(bits if modes is None else (bits | modes.include) & modes.mask)
+    return KeySet(with_modes(bits))
 
 
 def redispatch(op: Operator | Packet | str, keyset: KeySet, /, *args: Any, **kwargs: Any) -> Any:

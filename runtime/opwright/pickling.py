@@ -19,8 +19,17 @@ Reduced = tuple[Callable[..., Tensor], tuple[Any, ...]]
 def reduce_tensor(tensor: Tensor) -> Reduced:
     """How to build the tensor again: over its storage where arrays have strides (NumPy, CuPy), else from a NumPy array.
 
-    Raises RuntimeError for a tensor that an operator recorded.
+    An instance of a subclass comes back as one, with its attributes. Raises RuntimeError for a tensor that an operator
+    recorded.
     """
+    if type(tensor) is not Tensor:
+        from opwright.python_dispatch.subclasses import attributes_of
+
+        return _instance, (type(tensor), attributes_of(tensor), *_reduce_plain(tensor))
+    return _reduce_plain(tensor)
+
+
+def _reduce_plain(tensor: Tensor) -> Reduced:
     if not tensor.is_leaf:
         raise RuntimeError("Only leaf tensors pickle: the graph behind a recorded one does not. Use .detach() first.")
     if not hasattr(tensor.array, "strides"):
@@ -33,6 +42,16 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
         strides = tensor.stride()
     placed = tensor.shape, strides, tensor.storage_offset(), tensor.dtype
     return _over_storage, (storage_of(tensor), *placed, tensor.requires_grad)
+
+
+def _instance(
+    cls: type[Tensor], attributes: dict[str, Any], rebuild: Callable[..., Tensor], arguments: tuple[Any, ...]
+) -> Tensor:
+    from opwright.python_dispatch.subclasses import instance_like
+
+    plain = rebuild(*arguments)
+    made = instance_like(cls, attributes, plain)
+    return made.requires_grad_() if plain.requires_grad else made
 
 
 def _over_storage(
@@ -54,4 +73,8 @@ def share(tensor: Tensor) -> Tensor:
         raise RuntimeError("Only leaf tensors can be copied by copy.copy. Use .detach() first.")
     second = wrap(tensor.array)
     second.extra = Extra(storage_of(tensor))
+    if type(tensor) is not Tensor:
+        from opwright.python_dispatch.subclasses import attributes_of, instance_like
+
+        second = instance_like(type(tensor), attributes_of(tensor), second)
     return second.requires_grad_() if tensor.requires_grad else second

@@ -12,7 +12,7 @@ from opwright.devices import is_array
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error, element
-from opwright.state import active_modes
+from opwright.state import with_modes
 from opwright.storage import Extra, PlainArrayError, PlainStorage, storage_of
 from opwright.tensor import Tensor, wrap
 from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
@@ -97,12 +97,9 @@ def call_with_arrays(
     Raises AutogradError where a plain array would have to record, RuntimeError where one would have to be resized.
     """
     call = _Call(operator, args)
-    modes = active_modes()
-    if keyset is None:
-        keys = call.keys if modes is None else (call.keys | modes.include) & modes.mask
-    else:
-        private = (call.keys if modes is None else (call.keys | modes.include) & modes.mask) & PRIVATE
-        keys = keyset & RUNTIME | private if keyset & RUNTIME else NO_KEYS
+    keys = with_modes(call.keys)
+    if keyset is not None:
+        keys = keyset & RUNTIME | keys & PRIVATE if keyset & RUNTIME else NO_KEYS
     if keys != NO_KEYS and keys & GRAD and call.writes_array:
         raise AutogradError(
             f"{operator.name}() would write a result that requires grad into a plain array, which cannot record it; "

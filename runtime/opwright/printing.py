@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
 from opwright.keys import META
-
-if TYPE_CHECKING:
-    from opwright.tensor import Tensor
+from opwright.tensor import Tensor
 
 Values = np.ndarray[Any, Any]
 PRECISION = 4
@@ -73,7 +71,7 @@ def format_tensor(tensor: Tensor) -> str:
     """What `repr` of a tensor says. Of more than 1,000 elements, each dimension's three first and last are shown."""
     if tensor.keys & META:
         return _format_without_data(tensor)
-    prefix = "tensor("
+    prefix = _opening(tensor, "tensor(")
     backend = backend_of(tensor.array)
     values = backend.to_numpy(tensor.array)
     notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
@@ -90,11 +88,15 @@ def format_tensor(tensor: Tensor) -> str:
 
 def _format_without_data(tensor: Tensor) -> str:
     """Everything but the values: `tensor(..., device='meta', size=(2, 3))`, `FakeTensor(..., size=(2, 3))`."""
-    prefix = "tensor(" if tensor.is_meta else "FakeTensor("
+    prefix = _opening(tensor, "tensor(" if tensor.is_meta else "FakeTensor(")
     notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
     notes.append(f"size={_sizes(tensor.shape)}")
     notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype != get_default_dtype() else []
     return _with_notes(f"{prefix}...", [*notes, *_gradient_notes(tensor)], len(prefix))
+
+
+def _opening(tensor: Tensor, plain: str) -> str:
+    return plain if type(tensor) is Tensor else f"{type(tensor).__name__}("
 
 
 def _sizes(shape: tuple[Any, ...]) -> str:

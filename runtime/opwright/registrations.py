@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.keys import DispatchKey, parse_key
+from opwright.keys import DispatchKey, KeySet, parse_key
 from opwright.registry_lock import RegistryLock
 
 __all__ = [
@@ -210,6 +210,13 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fallthrough_kernel() should never be called: register it, and dispatch skips the key")
 
 
+def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
+    from opwright.python_dispatch.handlers import call_handlers
+
+    return call_handlers(operator, keyset, args, kwargs)
+
+
 _DEFAULT: Final = "default"
 
 
@@ -227,14 +234,18 @@ def _by_default(kind: str) -> Wrapper:
 
 
 # Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
-fallbacks: Final[dict[DispatchKey, list[Registration]]] = {
-    key: [Registration(key, Fallthrough(), _DEFAULT)]
-    for key in DispatchKey
-    if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
-} | {
-    key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
-    for key in DispatchKey
-    if key.name.startswith("Autograd") and not key.is_alias
-}
+fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
+    {
+        key: [Registration(key, Fallthrough(), _DEFAULT)]
+        for key in DispatchKey
+        if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
+    }
+    | {
+        key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+        for key in DispatchKey
+        if key.name.startswith("Autograd") and not key.is_alias
+    }
+    | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
+)
 # Of operators that write, in place of ADInplaceOrView's fallthrough.
 counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)

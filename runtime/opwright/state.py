@@ -12,7 +12,7 @@ from .keys import ADINPLACEORVIEW, ALIASES, AUTOGRAD, PYTHON_DISPATCHER, Dispatc
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
 __all__ = [
     "Keys", "Modes", "active_modes", "below_adinplaceorview", "below_autograd", "enable_python_dispatcher",
-    "exclude_keys", "include_keys", "set_modes",
+    "exclude_keys", "include_keys", "set_modes", "with_modes",
 ]  # fmt: skip
 
 
@@ -41,6 +41,12 @@ _NOTHING: Final = Modes(0, -1)
 def set_modes(modes: Modes | None) -> None:
     """Replace this thread's or task's modes. Who does so puts the old ones back."""
     _modes.set(modes)
+
+
+def with_modes(keys: int) -> int:
+    """The keys that a call with tensors of these keys dispatches by."""
+    modes = active_modes()
+    return keys if modes is None else (keys | modes.include) & modes.mask
 
 
 class _Guard:

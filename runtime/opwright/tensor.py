@@ -19,10 +19,12 @@ from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
+from opwright.state import with_modes
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
+from opwright.subclassing import Subclassable
 
 ndarray = np.ndarray
 
@@ -33,7 +35,7 @@ else:
     TensorMethods = object  # the generated package attaches them
 
 
-class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, TensorMethods):
+class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subclassable, TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
@@ -200,6 +202,10 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Tens
         """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
         if self.numel() != 1:
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        if with_modes(self.keys) & PYTHON:
+            from opwright.ops_namespace import ops
+
+            return ops.aten._local_scalar_dense(self)
         if self.keys & META:
             return _fake_context().read_item(self.array, ".item()")
         value = backend_of(self.array).to_numpy(self.array)
@@ -301,7 +307,7 @@ def _fake_context() -> ModuleType:
 
 
 _CPU = Device("cpu")
-_NEITHER_ODD_NOR_GRAD = ~(ODD | GRAD)
+_NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}
@@ -384,7 +390,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     own.storage = storage
     own.base = base if root is None else root
     own.grad = None
-    keys = base.keys & _NEITHER_ODD_NOR_GRAD | VIEW
+    keys = base.keys & _NOT_OF_VIEWS | VIEW
     if type(array) is ndarray:
         if not array.flags.c_contiguous:
             keys |= ODD

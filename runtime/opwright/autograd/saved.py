@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -33,9 +34,10 @@ _blocks = 0  # how many blocks with hooks are open in any thread: zero is told f
 class _SavedResult:
     """A node's own result: kept without the edge back to the node, which would make a cycle."""
 
-    __slots__ = ("array", "keys", "number", "storage", "version")
+    __slots__ = ("array", "instance", "keys", "number", "storage", "version")
 
     def __init__(self, result: Tensor, number: int) -> None:
+        self.instance = None if type(result) is Tensor else _instance_like(result)
         self.array: Array = result.array
         self.keys = result.keys
         self.storage: Storage = storage_of(result)
@@ -46,10 +48,20 @@ class _SavedResult:
         """The result again, with its place in the graph."""
         made = Tensor()
         made.array = self.array
+        made.keys = self.keys
+        made.extra = Extra(self.storage)
+        if self.instance is not None:
+            made = self.instance(made)
         made.keys = self.keys | GRAD if edge is not None else self.keys & ~GRAD
         made.edge = edge
-        made.extra = Extra(self.storage)
         return made
+
+
+def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
+    """What makes of a plain tensor an instance of the result's class, with its attributes."""
+    from opwright.python_dispatch.subclasses import attributes_of, instance_like
+
+    return functools.partial(instance_like, type(result), attributes_of(result))
 
 
 class _Packed:

@@ -8,10 +8,10 @@ from typing import Any
 
 import opwright
 from opwright import rules
-from opwright.devices import as_device, backend_named, backend_of
+from opwright.devices import as_device, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
-from opwright.keys import META, PRIVATEUSE1, PRIVATEUSE2, PRIVATEUSE3
+from opwright.keys import META
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
 from opwright.promotion import NUMBERS
@@ -19,7 +19,7 @@ from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
 Number = complex
-PRIVATE_USE = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
+OWN_DEVICES = ("cpu", "cuda", "meta")
 
 
 # Written into a tensor that keeps its shape if it has as many elements
@@ -321,11 +321,10 @@ def copy_to(
 
 def _goes_by_numpy(self: Tensor, device: Any) -> bool:
     """Whether a copy leaves or reaches a backend that was registered from outside: no kernel knows both arrays."""
-    source = backend_of(self.array)
-    if source.key == META:
-        return False  # a fake moves to devices that are not there
-    target = backend_named(device)
-    return source is not target and bool((source.key | target.key) & PRIVATE_USE)
+    source, target = backend_of(self.array), as_device(device).type
+    if source.key == META or source.name == target:
+        return False
+    return source.name not in OWN_DEVICES or target not in OWN_DEVICES
 
 
 def to_dtype(self: Operand, dtype: Any, non_blocking: bool, copy: bool, memory_format: Any) -> Operand:

@@ -1,0 +1,10 @@
+"""Handlers in Python for every operator: dispatch modes and Tensor subclasses, at the key `Python`, below Autograd.
+
+Loaded when the first mode is defined, the first subclass made, or a rule registered; who uses none pays nothing.
+"""
+
+from opwright.python_dispatch.aliasing import return_and_correct_aliasing
+from opwright.python_dispatch.modes import TorchDispatchMode, current_modes, disable_modes
+from opwright.python_dispatch.rules import register_rule
+
+__all__ = ["TorchDispatchMode", "current_modes", "disable_modes", "register_rule", "return_and_correct_aliasing"]

@@ -1,0 +1,85 @@
+"""What serves the key `Python`: the innermost mode is asked, then the subclasses among the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright.keys import PYTHON, RUNTIME, KeySet
+from opwright.python_dispatch.aliasing import link_views, written_arguments
+from opwright.python_dispatch.modes import entered, without
+from opwright.python_dispatch.rules import find_rule
+from opwright.state import Modes, active_modes, set_modes
+from opwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
+
+__all__ = ["call_handlers"]
+
+_BELOW_AND_PYTHON: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes before Python; private bits stay
+
+
+def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a call that modes or subclasses handle: the argument itself where the operator writes and returns
+    it; a wrapper that stands for a view of another one is known as that one's view.
+
+    Raises TypeError where every handler returns NotImplemented.
+    """
+    tensors = overloaded((*args, *kwargs.values()))
+    innermost = entered()
+    if innermost is None and not tensors:  # the key was included by hand
+        return operator.redispatch(keyset & KeySet.after("Python"), *args, **kwargs)
+    types: tuple[Any, ...] = tuple(map(type, tensors))
+    with _below_autograd():
+        result = NotImplemented
+        if innermost is not None:
+            mode = innermost.mode
+            rule = find_rule(operator, type(mode))
+            with without(innermost):
+                if rule is None:
+                    result = mode.__torch_dispatch__(operator, types, args, kwargs)
+                else:
+                    result = rule(mode, operator, types, args, kwargs)
+        for kind in types:
+            if result is not NotImplemented:
+                break
+            rule = find_rule(operator, kind)
+            if rule is None:
+                result = kind.__torch_dispatch__(operator, types, args, kwargs)
+            else:
+                result = rule(kind, operator, types, args, kwargs)
+    if result is NotImplemented:
+        asked = [] if innermost is None else [f"mode {innermost.mode!r}"]
+        asked += [f"Tensor subclass {kind.__qualname__}" for kind in types]
+        raise TypeError(
+            f"Multiple dispatch failed for {operator.name}: every __torch_dispatch__ handler returned NotImplemented: "
+            + ", ".join(asked)
+        )
+    link_views(operator, args, kwargs, result)
+    return written_arguments(operator, args, kwargs, result)
+
+
+def overloaded(values: Iterable[Any]) -> list[Any]:
+    """The first tensor of each class with a handler, in the order of arguments, subclasses before their bases."""
+    found: list[Any] = []
+    for value in values:
+        for tensor in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(tensor, Tensor) and tensor.keys & PYTHON:
+                kind = type(tensor)
+                if all(type(other) is not kind for other in found):
+                    place = next((p for p, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+                    found.insert(place, tensor)
+    return found
+
+
+@contextmanager
+def _below_autograd() -> Iterator[None]:
+    """What a handler calls is not recorded: the call it handles is, above it."""
+    modes = active_modes()
+    set_modes(Modes(0, _BELOW_AND_PYTHON) if modes is None else Modes(modes.include, modes.mask & _BELOW_AND_PYTHON))
+    try:
+        yield
+    finally:
+        set_modes(modes)
