@@ -28,7 +28,6 @@ from opwright.keys import (
     ODD,
     PRIVATE,
     PYTHON_DISPATCHER,
-    RUNTIME,
     VIEW,
     DispatchKey,
     KeySet,
@@ -198,10 +197,10 @@ def _for_autograd(module: str, kind: str, *about: Any) -> Function:
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins where its backend is selected."""
+    """The keys to look through. Without tensors a backend is still to be selected, whatever a guard includes."""
     if keys == NO_KEYS:
         return 0
-    return keys if keys & RUNTIME else keys | BACKEND_SELECT
+    return keys if keys & BACKENDS else keys | BACKEND_SELECT
 
 
 def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
