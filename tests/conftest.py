@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -29,3 +31,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture
+def operators_are_dropped() -> Iterator[None]:
+    """No custom operator of one test is left for the next: errors that a test caught hold frames that hold them."""
+    yield
+    gc.collect()

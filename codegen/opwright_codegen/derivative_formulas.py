@@ -94,7 +94,7 @@ class Formulas:
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:
         """Raise SchemaErrors for a condition of `output_differentiability` that is no formula over the arguments."""
-        resolve(parse(text), Scope.for_condition(schema, self.functions))
+        resolve(parse(text), Scope.for_composite(schema, self.operators))
 
     def _element_wise(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivative: Derivative

@@ -68,11 +68,6 @@ class Scope:
         return Scope(_arguments(schema), operators=operators, of=str(schema.name))
 
     @staticmethod
-    def for_condition(schema: FunctionSchema, functions: Collection[str]) -> Scope:
-        """A condition of `output_differentiability` sees the arguments, and backward functions."""
-        return Scope(_arguments(schema), functions=functions, of=str(schema.name))
-
-    @staticmethod
     def for_derivative(
         schema: FunctionSchema,
         operators: Collection[str],

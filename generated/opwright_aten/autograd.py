@@ -31,6 +31,7 @@ from opwright.autograd.saved import (
     save,
     save_all,
     save_optional,
+    save_original,
     save_result,
     unpack,
     unpack_all,
@@ -93,7 +94,7 @@ def abs_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AbsBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -143,7 +144,7 @@ def acos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -193,7 +194,7 @@ def acosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -271,7 +272,7 @@ def asin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -321,7 +322,7 @@ def asinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -371,7 +372,7 @@ def atan_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -421,7 +422,7 @@ def atanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -564,7 +565,7 @@ def cos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -614,7 +615,7 @@ def cosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -700,7 +701,7 @@ def digamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = DigammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -741,7 +742,7 @@ def erf_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -782,7 +783,7 @@ def erfc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfcBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1086,7 +1087,7 @@ def i0_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = I0Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1127,7 +1128,7 @@ def lgamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LgammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1177,7 +1178,7 @@ def log_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1227,7 +1228,7 @@ def log10_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log10Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1277,7 +1278,7 @@ def log1p_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log1PBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1327,7 +1328,7 @@ def log2_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log2Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1370,7 +1371,7 @@ def logit_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogitBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.eps = eps
         rebase_history(below(self, eps), node)
         return self
@@ -1412,7 +1413,7 @@ def nan_to_num_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NanToNumBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, nan, posinf, neginf), node)
         return self
 
@@ -1748,7 +1749,7 @@ def sgn_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SgnBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         node.result = save_result(self)
         return self
@@ -1876,7 +1877,7 @@ def sin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1917,7 +1918,7 @@ def sinc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SincBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1967,7 +1968,7 @@ def sinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -2650,7 +2651,7 @@ def atan2_(below: Callable[..., Tensor]) -> Kernel:
         node = Atan2Backward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -2695,7 +2696,7 @@ def clamp__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = min
         node.max = max
         rebase_history(below(self, min, max), node)
@@ -2756,7 +2757,7 @@ def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward1()
         node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save_optional(min)
         node.max = save_optional(max)
         rebase_history(below(self, min, max), node)
@@ -2810,7 +2811,7 @@ def clamp_max__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = max
         rebase_history(below(self, max), node)
         return self
@@ -2873,7 +2874,7 @@ def clamp_max__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward1()
         node.edges = (self.edge, max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = save(max)
         rebase_history(below(self, max), node)
         return self
@@ -2926,7 +2927,7 @@ def clamp_min__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = min
         rebase_history(below(self, min), node)
         return self
@@ -2989,7 +2990,7 @@ def clamp_min__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward1()
         node.edges = (self.edge, min.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save(min)
         rebase_history(below(self, min), node)
         return self
@@ -3081,7 +3082,7 @@ def copysign__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3135,7 +3136,7 @@ def copysign__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward1()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3198,7 +3199,7 @@ def div__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = DivBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -3304,7 +3305,7 @@ def div__Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, other.edge)
         node.rounding_mode = rounding_mode
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other, rounding_mode), node)
         return self
 
@@ -3531,7 +3532,7 @@ def fmod__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = FmodBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -3596,7 +3597,7 @@ def hypot_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HypotBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
@@ -3756,7 +3757,7 @@ def lerp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, end.edge, weight.edge)
         node.weight = save(weight) if self.edge is not None or end.edge is not None else None
         node.end = save(end) if weight.edge is not None else None
-        node.self = save(ops.clone(self)) if weight.edge is not None else None
+        node.self = save_original(self) if weight.edge is not None else None
         rebase_history(below(self, end, weight), node)
         return self
 
@@ -4004,7 +4005,7 @@ def mul__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = MulBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other) if self.edge is not None else None
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -4112,7 +4113,7 @@ def nextafter_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if self.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4192,7 +4193,7 @@ def pow__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = exponent
         rebase_history(below(self, exponent), node)
         return self
@@ -4249,7 +4250,7 @@ def pow__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward1()
         node.edges = (self.edge, exponent.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = save(exponent)
         rebase_history(below(self, exponent), node)
         node.result = save_result(self)
@@ -4371,7 +4372,7 @@ def remainder__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = RemainderBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4576,7 +4577,11 @@ class SpecialZetaBackward0(Recorded):
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::special_zeta", "self", "zeta by its first argument")
+            raise not_implemented(
+                "aten::special_zeta",
+                "self",
+                "the derivative of zeta by its first argument is no function that there is an operator for",
+            )
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
@@ -4637,7 +4642,11 @@ class SpecialZetaBackward2(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::special_zeta.other_scalar", "self", "zeta by its first argument")
+        raise not_implemented(
+            "aten::special_zeta.other_scalar",
+            "self",
+            "the derivative of zeta by its first argument is no function that there is an operator for",
+        )
 
 
 # special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
@@ -4836,7 +4845,7 @@ def xlogy__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = XlogyBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.other = save(other)
         rebase_history(below(self, other), node)
         return self
@@ -4913,7 +4922,7 @@ def xlogy__Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
         node = XlogyBackward2()
         node.edges = (self.edge,)
         node.other = other
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -6057,7 +6066,7 @@ def cumprod_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CumprodBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         rebase_history(below(self, dim, dtype), node)
         node.result = save_result(self)
@@ -7870,6 +7879,28 @@ def view_default(below: Callable[..., Tensor]) -> Kernel:
     return kernel
 
 
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+class UnsafeViewBackward0(Recorded):
+    __slots__ = ("self_shape",)
+    self_shape: Any
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.reshape(self.self_shape),)
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, size: list[int]) -> Tensor:
+        result = below(self, size)
+        node = UnsafeViewBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result, node)
+        return result
+
+    return kernel
+
+
 # view_as_complex(Tensor(a) self) -> Tensor(a)
 class ViewAsComplexBackward0(Recorded):
     __slots__ = ()
@@ -9420,7 +9451,7 @@ def celu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         rebase_history(below(self, alpha), node)
         return self
@@ -9468,7 +9499,7 @@ def elu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = EluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         node.scale = scale
         node.input_scale = input_scale
@@ -9514,7 +9545,7 @@ def gelu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = GeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.approximate = approximate
         rebase_history(below(self, approximate), node)
         return self
@@ -9616,7 +9647,7 @@ def hardsigmoid_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardsigmoidBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9657,7 +9688,7 @@ def hardswish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardswishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9702,7 +9733,7 @@ def hardtanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min_val = min_val
         node.max_val = max_val
         rebase_history(below(self, min_val, max_val), node)
@@ -9747,7 +9778,7 @@ def leaky_relu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LeakyReluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.negative_slope = negative_slope
         rebase_history(below(self, negative_slope), node)
         return self
@@ -9847,7 +9878,7 @@ def mish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = MishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10019,7 +10050,7 @@ def silu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SiluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10180,7 +10211,7 @@ def threshold_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ThresholdBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.threshold = threshold
         rebase_history(below(self, threshold, value), node)
         return self
@@ -13469,9 +13500,9 @@ class HeavisideBackward0(Recorded):
         grad_self: Any = None
         grad_values: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::heaviside", "self", "heaviside")
+            raise not_implemented("aten::heaviside", "self", "it is a step, and PyTorch has none either")
         if values_edge is not None:
-            raise not_implemented("aten::heaviside", "values", "heaviside")
+            raise not_implemented("aten::heaviside", "values", "it is a step, and PyTorch has none either")
         return grad_self, grad_values
 
 
@@ -13540,7 +13571,11 @@ class LinalgEigvalsBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::_linalg_eigvals", "self", "_linalg_eigvals; linalg_eig has a gradient")
+        raise not_implemented(
+            "aten::_linalg_eigvals",
+            "self",
+            "it needs the eigenvectors; linalg_eigvals and linalg_eig have a gradient",
+        )
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
@@ -13952,7 +13987,7 @@ def scatter_reduce__two(below: Callable[..., Tensor]) -> Kernel:
             return below(self, dim, index, src, reduce, include_self)
         node = ScatterReduceBackward0()
         node.edges = (self.edge, src.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -14129,11 +14164,23 @@ class HistogramBackward0(RecordedSeveral):
         grad_bins: Any = None
         grad_weight: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "self", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if bins_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "bins", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "bins",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if weight_edge is not None:
-            raise not_implemented("aten::histogram.bins_tensor", "weight", "histogram")
+            raise not_implemented(
+                "aten::histogram.bins_tensor",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         return grad_self, grad_bins, grad_weight
 
 
@@ -14165,9 +14212,17 @@ class HistogramBackward1(RecordedSeveral):
         grad_self: Any = None
         grad_weight: Any = None
         if self_edge is not None:
-            raise not_implemented("aten::histogram.bin_ct", "self", "histogram")
+            raise not_implemented(
+                "aten::histogram.bin_ct",
+                "self",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         if weight_edge is not None:
-            raise not_implemented("aten::histogram.bin_ct", "weight", "histogram")
+            raise not_implemented(
+                "aten::histogram.bin_ct",
+                "weight",
+                "a histogram counts, and counts are constant but for jumps",
+            )
         return grad_self, grad_weight
 
 
@@ -14370,27 +14425,47 @@ linalg_lu_out = refuse_recording("linalg_lu", 0, 2, 3, 4)
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 class ScatterBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("dim", "index", "reduce", "result", "self", "src")
+    self: Saved
+    dim: int
+    index: Saved
+    src: Saved
+    reduce: str
+    result: Saved
+    saved = ("self", "index", "src", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
-        grad_self: Any = None
-        grad_src: Any = None
-        if self_edge is not None:
-            raise not_implemented("aten::scatter.reduce", "self", "scatter")
-        if src_edge is not None:
-            raise not_implemented("aten::scatter.reduce", "src", "scatter")
-        return grad_self, grad_src
+        self_ = unpack(self.self, self)
+        index = unpack(self.index, self)
+        src = unpack(self.src, self)
+        result = unpack(self.result, self)
+        return scattering_gradients.scatter_reduce_backward(
+            grad,
+            self_,
+            self.dim,
+            index,
+            src,
+            "sum" if self.reduce == "add" else "prod",
+            True,
+            result,
+        )
 
 
 # scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
 def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        check_no_gradient("scatter", "index", index)
+        if self.edge is None and src.edge is None:
+            return below(self, dim, index, src, reduce)
         result = below(self, dim, index, src, reduce)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
+        node.self = save(self)
+        node.dim = dim
+        node.index = save(index)
+        node.src = save(src)
+        node.reduce = reduce
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14400,10 +14475,17 @@ def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
 def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
         check_inplace(self)
-        check_no_gradient("scatter_", "index", index)
+        if self.edge is None and src.edge is None:
+            return below(self, dim, index, src, reduce)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
+        node.self = save_original(self)
+        node.dim = dim
+        node.index = save(index)
+        node.src = save(src)
+        node.reduce = reduce
         rebase_history(below(self, dim, index, src, reduce), node)
+        node.result = save_result(self)
         return self
 
     return kernel
@@ -14415,19 +14497,37 @@ scatter_reduce_out = refuse_recording("scatter", 0, 3, 5)
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 class ScatterBackward3(Recorded):
-    __slots__ = ()
+    __slots__ = ("dim", "index", "reduce", "self", "value")
+    reduce: str
+    self: Saved
+    dim: int
+    index: Saved
+    value: Any
+    saved = ("self", "index")
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::scatter.value_reduce", "self", "scatter")
+        self_ = unpack(self.self, self)
+        index = unpack(self.index, self)
+        return (
+            grad
+            if self.reduce == "add"
+            else grad * ops.scatter(ops.ones_like(self_), self.dim, index, self.value, reduce="multiply").conj(),
+        )
 
 
 # scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
 def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-        check_no_gradient("scatter", "index", index)
+        if self.edge is None:
+            return below(self, dim, index, value, reduce)
         result = below(self, dim, index, value, reduce)
         node = ScatterBackward3()
         node.edges = (self.edge,)
+        node.reduce = reduce
+        node.self = save(self)
+        node.dim = dim
+        node.index = save(index)
+        node.value = value
         record(result, node)
         return result
 
@@ -14438,9 +14538,15 @@ def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
 def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
         check_inplace(self)
-        check_no_gradient("scatter_", "index", index)
+        if self.edge is None:
+            return below(self, dim, index, value, reduce)
         node = ScatterBackward3()
         node.edges = (self.edge,)
+        node.reduce = reduce
+        node.self = save_original(self)
+        node.dim = dim
+        node.index = save(index)
+        node.value = value
         rebase_history(below(self, dim, index, value, reduce), node)
         return self
 
@@ -14511,7 +14617,7 @@ def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
             return below(self, dim, index, source, reduce, include_self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.source = save(source)
@@ -14534,7 +14640,7 @@ class EmbeddingRenormBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::embedding_renorm", "self", "embedding_renorm")
+        raise not_implemented("aten::embedding_renorm", "self", "rows are scaled for a lookup, beside the graph")
 
 
 # embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor
@@ -14657,17 +14763,13 @@ multilabel_margin_loss_forward_output = refuse_recording("multilabel_margin_loss
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         start_edge, end_edge = edges or self.edges
-        grad_start: Any = None
-        grad_end: Any = None
-        if start_edge is not None:
-            raise not_implemented("aten::linspace.Tensor_Tensor", "start", "linspace")
-        if end_edge is not None:
-            raise not_implemented("aten::linspace.Tensor_Tensor", "end", "linspace")
-        return grad_start, grad_end
+        mask = [start_edge is not None, end_edge is not None]
+        return shapes_gradients.linspace_backward(grad, self.steps, mask)
 
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14685,6 +14787,7 @@ def linspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward0()
         node.edges = (start.edge, end.edge)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14698,10 +14801,11 @@ linspace_Tensor_Tensor_out = refuse_recording("linspace", 0, 1, 3)
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward1(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linspace.Tensor_Scalar", "start", "linspace")
+        return (shapes_gradients.linspace_backward(grad, self.steps, [True, False])[0],)
 
 
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14719,6 +14823,7 @@ def linspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward1()
         node.edges = (start.edge,)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14732,10 +14837,11 @@ linspace_Tensor_Scalar_out = refuse_recording("linspace", 0, 3)
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("steps",)
+    steps: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::linspace.Scalar_Tensor", "end", "linspace")
+        return (shapes_gradients.linspace_backward(grad, self.steps, [False, True])[1],)
 
 
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -14753,6 +14859,7 @@ def linspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward2()
         node.edges = (end.edge,)
+        node.steps = steps
         record(result, node)
         return result
 
@@ -14766,17 +14873,17 @@ linspace_Scalar_Tensor_out = refuse_recording("linspace", 1, 3)
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
         start_edge, end_edge = edges or self.edges
-        grad_start: Any = None
-        grad_end: Any = None
-        if start_edge is not None:
-            raise not_implemented("aten::logspace.Tensor_Tensor", "start", "logspace")
-        if end_edge is not None:
-            raise not_implemented("aten::logspace.Tensor_Tensor", "end", "logspace")
-        return grad_start, grad_end
+        result = unpack(self.result, self)
+        mask = [start_edge is not None, end_edge is not None]
+        return shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask)
 
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14795,7 +14902,10 @@ def logspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward0()
         node.edges = (start.edge, end.edge)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14808,10 +14918,15 @@ logspace_Tensor_Tensor_out = refuse_recording("logspace", 0, 1, 4)
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward1(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::logspace.Tensor_Scalar", "start", "logspace")
+        result = unpack(self.result, self)
+        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [True, False])[0],)
 
 
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14830,7 +14945,10 @@ def logspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward1()
         node.edges = (start.edge,)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -14843,10 +14961,15 @@ logspace_Tensor_Scalar_out = refuse_recording("logspace", 0, 4)
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward2(Recorded):
-    __slots__ = ()
+    __slots__ = ("base", "result", "steps")
+    steps: int
+    base: float
+    result: Saved
+    saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        raise not_implemented("aten::logspace.Scalar_Tensor", "end", "logspace")
+        result = unpack(self.result, self)
+        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [False, True])[1],)
 
 
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -14865,7 +14988,10 @@ def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward2()
         node.edges = (end.edge,)
+        node.steps = steps
+        node.base = base
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel

@@ -35,11 +35,12 @@ NOT_COMPARED = {
     **dict.fromkeys(["normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor"], "its numbers are drawn"),
     **dict.fromkeys(["special_modified_bessel_i0", "special_modified_bessel_i1"], "not differentiable in PyTorch"),
     **dict.fromkeys(["copy", "remainder.Scalar_Tensor"], "PyTorch has no gradient for it"),
+    **dict.fromkeys(["scatter.reduce", "scatter.value_reduce"], "PyTorch has no gradient for it"),
+    **dict.fromkeys(["linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor"], "likewise"),
+    **dict.fromkeys(["logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor"], "likewise"),
     "view_as_complex_copy": "its samples are of float32; the formula is that of view_as_complex",
     "hardsigmoid": "PyTorch's sixth is that of float32",
     "rrelu_with_noise_functional": "its noise is drawn",
-    "_safe_softmax": "its samples hold infinities; the formula is that of _softmax",
-    "_native_batch_norm_legit": "it writes to its arguments; the formula is that of native_batch_norm",
     "digamma": "PyTorch's trigamma has 9 digits",
     "polygamma": "PyTorch's trigamma has 9 digits",
 }
@@ -212,12 +213,22 @@ def flattened(results: tuple[Any, ...]) -> list[Any]:
     return [each for result in results for each in (result if isinstance(result, list | tuple) else [result])]
 
 
-def chosen(name: str) -> list[Sample]:
+# Operators that take the samples of others.
+SAMPLES_OF = {"_native_batch_norm_legit": "native_batch_norm", "_safe_softmax": "softmax.int"}
+
+
+def unfiltered(name: str) -> list[Sample]:
+    """All samples of an operator in 64 bits, also those at which PyTorch differs."""
     entry = derivatives().find(f"aten::{name}")
     assert entry is not None
-    tried = (widened(sample, entry) for sample in SAMPLES.get(name, lambda: ())())
+    tried = (widened(sample, entry) for sample in SAMPLES.get(SAMPLES_OF.get(name, name), lambda: ())())
     unique = {str(sample): sample for sample in tried if sample is not None}
-    found = list(unique.values())
+    return list(unique.values())
+
+
+def chosen(name: str) -> list[Sample]:
+    """Some samples of an operator that are to be compared with PyTorch."""
+    found = unfiltered(name)
     for other, is_different, _ in DIFFERENT:
         found = [one for one in found if other != name or not is_different(one)]
     if "batch_norm" in name:  # PyTorch divides by zero, and ends

@@ -10,18 +10,12 @@ import numpy as np
 import pytest
 from differentiating import (
     NOT_COMPARED,
-    as_tuple,
-    call_named,
     case_names,
     chosen,
     derivatives,
-    flattened,
-    leaves,
-    named_arguments,
-    overload,
-    tensors_of,
 )
-from sampling import Sample, make
+from differentiating_twice import Twice, numpy_dtype, size_of
+from sampling import Sample
 
 import opwright
 from opwright_codegen.derivative_model import Differentiability
@@ -52,11 +46,6 @@ MAX_ELEMENTS = 200
 SAMPLES_OF_EACH = 4
 
 
-def size_of(sample: Sample) -> int:
-    """How many elements its arrays have."""
-    return sum(each.size for each in leaves([*sample.args, *sample.kwargs.values()]) if isinstance(each, np.ndarray))
-
-
 def ordered(name: str) -> list[Sample]:
     """The samples of an operator: some of each kind first, large ones last."""
     found = chosen(name)
@@ -67,60 +56,6 @@ def ordered(name: str) -> list[Sample]:
     return sorted(spread, key=lambda one: size_of(one) > MAX_ELEMENTS or not size_of(one))
 
 
-class Twice:
-    """One call under one of the libraries: its results, the gradients of these, and theirs."""
-
-    def __init__(self, library: Any, convert: Any, entry: Differentiability, name: str, sample: Sample) -> None:
-        self.library, self.convert = library, convert
-        schema = entry.operator.schema
-        arguments = {key: convert(copied(value)) for key, value in named_arguments(entry, sample).items()}
-        self.leaves: dict[Any, Any] = {}
-        for derivative in entry.derivatives:
-            for key in derivative.inputs if derivative.reason is None else ():
-                for number, tensor in enumerate(tensors_of(arguments[key])):
-                    if tensor.is_floating_point() or tensor.is_complex():
-                        self.leaves[key, number] = tensor.requires_grad_()
-        self.results = flattened(as_tuple(call_named(overload(library, name), schema, arguments)))
-        self.cotangents: dict[int, Any] = {}
-
-    def gradients(self, seed: int) -> dict[Any, Any]:
-        """Of the results along random vectors, which are leaves as well."""
-        chosen = {number: each for number, each in enumerate(self.results) if each.requires_grad}
-        for number, each in chosen.items():
-            array = make(tuple(each.shape), numpy_of_dtype(each), seed=seed)
-            self.cotangents[number] = self.convert(np.ascontiguousarray(array).reshape(each.shape)).requires_grad_()
-        if not chosen or not self.leaves:
-            return {}
-        found = self.library.autograd.grad(
-            list(chosen.values()),
-            list(self.leaves.values()),
-            list(self.cotangents.values()),
-            create_graph=True,
-            allow_unused=True,
-        )
-        return dict(zip(self.leaves, found, strict=True))
-
-    def second(self, gradients: dict[Any, Any], seed: int) -> dict[Any, Any]:
-        """Of the gradients along other random vectors, for the leaves and the first vectors."""
-        chosen = [each for each in gradients.values() if each is not None and each.requires_grad]
-        if not chosen:
-            return {}
-        vectors = [
-            self.convert(np.ascontiguousarray(make(tuple(each.shape), numpy_of_dtype(each), seed=seed))).reshape(
-                tuple(each.shape)
-            )
-            for each in chosen
-        ]
-        sources = self.leaves | self.cotangents
-        found = self.library.autograd.grad(chosen, list(sources.values()), vectors, allow_unused=True)
-        return dict(zip(sources, found, strict=True))
-
-
-def numpy_of_dtype(tensor: Any) -> np.dtype:
-    """The NumPy dtype of a tensor of either library."""
-    return array_of(tensor.detach()).dtype
-
-
 def array_of(tensor: Any) -> np.ndarray:
     return numpy_of(tensor) if isinstance(tensor, torch.Tensor) else np.asarray(tensor.array)
 
@@ -128,12 +63,12 @@ def array_of(tensor: Any) -> np.ndarray:
 def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
     """What differs in each second derivative; None where nothing does."""
     try:
-        theirs = Twice(torch, to_torch, entry, name, sample)
+        theirs = Twice(torch, lambda value: to_torch(copied(value)), entry, name, sample)
         their_first = theirs.gradients(3)
         wanted = theirs.second(their_first, 5)
     except Exception:
         return  # an error, or PyTorch has no second derivative
-    ours = Twice(opwright, to_opwright, entry, name, sample)
+    ours = Twice(opwright, lambda value: to_opwright(copied(value)), entry, name, sample)
     for mine, yours in zip(ours.results, theirs.results, strict=True):
         if not np.allclose(mine.array, numpy_of(yours.detach()), equal_nan=True):
             return  # another of several results, such as eigenvectors of another sign
@@ -141,7 +76,7 @@ def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[st
     for key, right in wanted.items():
         left = found.get(key)
         source = (theirs.leaves | theirs.cotangents)[key]
-        like = np.zeros(tuple(source.shape), numpy_of_dtype(source))
+        like = np.zeros(tuple(source.shape), numpy_dtype(source))
         right = like if right is None else right.resolve_conj().resolve_neg().numpy(force=True)
         left = like if left is None else left.array
         scale = np.abs(right[np.isfinite(right)]).max(initial=1.0)

@@ -35,7 +35,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Checks, and the kernels for operators without formulas, are loaded when they are first named."""
+    """Checks, forward mode, and the kernels for operators without formulas are loaded when they are first named."""
+    if name in ("forward_ad", "functional"):
+        return import_module(f"opwright.autograd.{name}")
     if name in ("gradcheck", "gradgradcheck"):
         return getattr(import_module("opwright.autograd.checking"), name)
     if name in ("autograd_not_implemented_fallback", "inplace_or_view_fallback"):

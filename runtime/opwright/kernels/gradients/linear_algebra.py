@@ -7,7 +7,8 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.reductions import add_gradients
+from opwright.kernels.gradients.reductions import add_gradients, product_of_others
+from opwright.keys import META
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -28,8 +29,8 @@ def _identity_like(matrix: Tensor) -> Tensor:
 
 
 def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
-    """grad * conj(det) * A^-H; where A has no inverse, that of a matrix near to it, if no further gradient is asked
-    for."""
+    """grad * conj(det) * A^-H. Where A has no inverse, it is that of a matrix near to it, or, if a further gradient may
+    be asked for, made of singular values: for each the product of all others."""
     if not opwright.is_grad_enabled():
         diagonal = aten.diagonal(LU, 0, -2, -1)
         moved = aten.where(diagonal == 0, opwright.finfo(LU.dtype).eps, aten.zeros_like(diagonal))
@@ -39,6 +40,10 @@ def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tenso
         is_transposed = A.is_contiguous() and as_dtype(A.dtype) not in COMPLEX  # the factors are those of A.mT
         factors = LU + aten.diag_embed(moved)
         return aten.linalg_lu_solve(factors, pivots, scale * _identity_like(A), adjoint=not is_transposed)
+    if not A.keys & META and bool((det == 0).any()):
+        U, S, Vh = aten._linalg_svd(A)
+        scale = grad * aten.conj(aten.linalg_det(U) * aten.linalg_det(Vh))
+        return (U * (scale.unsqueeze(-1) * product_of_others(S, -1)).unsqueeze(-2)) @ Vh
     scale = (grad * aten.conj(det)).unsqueeze(-1).unsqueeze(-1)
     return _adjoint_inverse_times(A, scale * _identity_like(A))
 
@@ -140,6 +145,12 @@ def gaps(eigenvalues: Tensor) -> Tensor:
     """How far eigenvalue j is above eigenvalue i; 1 on the diagonal."""
     found = eigenvalues.unsqueeze(-2) - eigenvalues.unsqueeze(-1)
     return found + aten.eye(found.shape[-1], dtype=found.dtype, device=found.device)
+
+
+def eigenvectors_forward(tangent: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    """The tangent of the eigenvectors of a hermitian matrix; along themselves they do not change."""
+    turned = vectors.mH @ tangent @ vectors / gaps(values)
+    return vectors @ (turned.tril(-1) + turned.triu(1))
 
 
 def eigh_backward(

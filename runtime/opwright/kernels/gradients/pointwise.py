@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.dtypes import COMPLEX, FLOATING, as_dtype
+from opwright.dtypes import COMPLEX, as_dtype
 
 Tensor = Any
 aten = opwright.ops.aten
-
-
-def is_differentiable(dtype: Any) -> bool:
-    """Whether values of the dtype can have gradients."""
-    return as_dtype(dtype) in FLOATING or as_dtype(dtype) in COMPLEX
 
 
 def scaled(value: Tensor, factor: Any) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,6 +177,20 @@ def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mod
     return grad
 
 
+def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of both ends: each number is a mean of them, with weights that go from the one to the other."""
+    weights = aten.arange(steps, dtype=grad.dtype, device=grad.device) / max(steps - 1, 1)
+    of_start = aten.sum(grad * (1 - weights)) if mask[0] else None
+    return of_start, aten.sum(grad * weights) if mask[1] else None
+
+
+def logspace_backward(
+    grad: Tensor, result: Tensor, steps: int, base: float, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:
+    """The same, of powers of `base`."""
+    return linspace_backward(grad * aten.conj(result) * math.log(base), steps, mask)
+
+
 # Indexing
 
 
@@ -207,6 +222,7 @@ def masked_source_backward(grad: Tensor, mask: Tensor, shape: Sequence[int]) -> 
     count = 1
     for size in shape:
         count = count * size
-    chosen = aten.masked_select(grad, mask)
-    chosen = aten.cat([chosen, aten.new_zeros(grad, [count - chosen.shape[0]])])
-    return aten.reshape(chosen, shape)
+    chosen = aten.reshape(mask.expand(grad.shape), [-1])
+    places = aten.where(chosen, aten.cumsum(chosen, 0) - 1, count)
+    found = aten.scatter(aten.new_zeros(grad, [count + 1]), 0, places, aten.reshape(grad, [-1]))
+    return aten.reshape(aten.narrow(found, 0, 0, count), shape)

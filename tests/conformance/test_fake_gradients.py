@@ -1,0 +1,84 @@
+"""Gradients of tensors without data: of the shapes and dtypes of the real ones, first and second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+from differentiating import case_names, derivatives, unfiltered
+from differentiating_twice import Twice, size_of
+from faking import converted
+from sampling import Sample
+
+import opwright
+from opwright.fake import FakeTensorMode
+from opwright_codegen.derivative_model import Differentiability
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+SAMPLES_OF_EACH = 3
+MAX_ELEMENTS = 200
+
+
+def real(value: Any) -> Any:
+    """An argument with tensors for arrays."""
+    return converted(value, lambda array: opwright.from_numpy(array.copy()))
+
+
+def described(gradients: dict[Any, Any]) -> dict[Any, tuple[Any, ...] | None]:
+    """What is known of gradients without data."""
+    return {
+        key: None if each is None else (tuple(each.shape), str(each.dtype), str(each.device), each.requires_grad)
+        for key, each in gradients.items()
+    }
+
+
+def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+    """What differs between real and fake gradients; nothing for a sample without any."""
+    try:
+        call = Twice(opwright, real, entry, name, sample)
+        first = call.gradients(3)
+        second = call.second(first, 5)
+    except Exception:
+        return  # a sample of an error
+    if not first:
+        return
+    mode = FakeTensorMode()
+
+    def fake(value: Any) -> Any:
+        return converted(real(value), mode.from_tensor, opwright.Tensor)
+
+    with mode:
+        fake_call = Twice(opwright, fake, entry, name, sample)
+        fake_first = fake_call.gradients(3)
+        fake_second = fake_call.second(fake_first, 5)
+    for ours, theirs in ((fake_first, first), (fake_second, second)):
+        left, right = described(ours), described(theirs)
+        yield None if left == right else f"{sample}: {left}, not {right}"
+
+
+def cases() -> list[str]:
+    """Operators with a gradient."""
+    found = derivatives().entries.items()
+    has_gradient = {
+        name
+        for name, by_key in found
+        if any(derivative.reason is None for entry in by_key.values() for derivative in entry.derivatives)
+    }
+    return [name for name in case_names() if f"aten::{name}" in has_gradient]
+
+
+@pytest.mark.parametrize("name", cases())
+def test_fake_gradients(name: str) -> None:
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    samples = sorted(unfiltered(name), key=lambda one: size_of(one) > MAX_ELEMENTS or not size_of(one))
+    compared = (found for sample in samples if (found := list(problems(name, entry, sample))))
+    tried = [each for found in islice(compared, SAMPLES_OF_EACH) for each in found]
+    found = [each for each in tried if each is not None]
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
+    if not tried:
+        pytest.fail("no sample has a gradient", pytrace=False)
