@@ -31,6 +31,7 @@ from opwright.autograd.saved import (
     save,
     save_all,
     save_optional,
+    save_original,
     save_result,
     unpack,
     unpack_all,
@@ -93,7 +94,7 @@ def abs_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AbsBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -143,7 +144,7 @@ def acos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -193,7 +194,7 @@ def acosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -271,7 +272,7 @@ def asin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -321,7 +322,7 @@ def asinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -371,7 +372,7 @@ def atan_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -421,7 +422,7 @@ def atanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -564,7 +565,7 @@ def cos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -614,7 +615,7 @@ def cosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -700,7 +701,7 @@ def digamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = DigammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -741,7 +742,7 @@ def erf_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -782,7 +783,7 @@ def erfc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfcBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1086,7 +1087,7 @@ def i0_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = I0Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1127,7 +1128,7 @@ def lgamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LgammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1177,7 +1178,7 @@ def log_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1227,7 +1228,7 @@ def log10_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log10Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1277,7 +1278,7 @@ def log1p_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log1PBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1327,7 +1328,7 @@ def log2_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log2Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1370,7 +1371,7 @@ def logit_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogitBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.eps = eps
         rebase_history(below(self, eps), node)
         return self
@@ -1412,7 +1413,7 @@ def nan_to_num_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NanToNumBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, nan, posinf, neginf), node)
         return self
 
@@ -1748,7 +1749,7 @@ def sgn_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SgnBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         node.result = save_result(self)
         return self
@@ -1876,7 +1877,7 @@ def sin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1917,7 +1918,7 @@ def sinc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SincBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1967,7 +1968,7 @@ def sinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -2650,7 +2651,7 @@ def atan2_(below: Callable[..., Tensor]) -> Kernel:
         node = Atan2Backward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -2695,7 +2696,7 @@ def clamp__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = min
         node.max = max
         rebase_history(below(self, min, max), node)
@@ -2756,7 +2757,7 @@ def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampBackward1()
         node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save_optional(min)
         node.max = save_optional(max)
         rebase_history(below(self, min, max), node)
@@ -2810,7 +2811,7 @@ def clamp_max__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = max
         rebase_history(below(self, max), node)
         return self
@@ -2873,7 +2874,7 @@ def clamp_max__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward1()
         node.edges = (self.edge, max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = save(max)
         rebase_history(below(self, max), node)
         return self
@@ -2926,7 +2927,7 @@ def clamp_min__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = min
         rebase_history(below(self, min), node)
         return self
@@ -2989,7 +2990,7 @@ def clamp_min__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward1()
         node.edges = (self.edge, min.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save(min)
         rebase_history(below(self, min), node)
         return self
@@ -3081,7 +3082,7 @@ def copysign__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3135,7 +3136,7 @@ def copysign__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward1()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3198,7 +3199,7 @@ def div__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = DivBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -3304,7 +3305,7 @@ def div__Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, other.edge)
         node.rounding_mode = rounding_mode
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other, rounding_mode), node)
         return self
 
@@ -3531,7 +3532,7 @@ def fmod__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = FmodBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -3596,7 +3597,7 @@ def hypot_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HypotBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
@@ -3756,7 +3757,7 @@ def lerp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, end.edge, weight.edge)
         node.weight = save(weight) if self.edge is not None or end.edge is not None else None
         node.end = save(end) if weight.edge is not None else None
-        node.self = save(ops.clone(self)) if weight.edge is not None else None
+        node.self = save_original(self) if weight.edge is not None else None
         rebase_history(below(self, end, weight), node)
         return self
 
@@ -4004,7 +4005,7 @@ def mul__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = MulBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other) if self.edge is not None else None
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -4112,7 +4113,7 @@ def nextafter_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if self.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4192,7 +4193,7 @@ def pow__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = exponent
         rebase_history(below(self, exponent), node)
         return self
@@ -4249,7 +4250,7 @@ def pow__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward1()
         node.edges = (self.edge, exponent.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = save(exponent)
         rebase_history(below(self, exponent), node)
         node.result = save_result(self)
@@ -4371,7 +4372,7 @@ def remainder__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = RemainderBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4844,7 +4845,7 @@ def xlogy__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = XlogyBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.other = save(other)
         rebase_history(below(self, other), node)
         return self
@@ -4921,7 +4922,7 @@ def xlogy__Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
         node = XlogyBackward2()
         node.edges = (self.edge,)
         node.other = other
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -6065,7 +6066,7 @@ def cumprod_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CumprodBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         rebase_history(below(self, dim, dtype), node)
         node.result = save_result(self)
@@ -7878,6 +7879,28 @@ def view_default(below: Callable[..., Tensor]) -> Kernel:
     return kernel
 
 
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+class UnsafeViewBackward0(Recorded):
+    __slots__ = ("self_shape",)
+    self_shape: Any
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.reshape(self.self_shape),)
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, size: list[int]) -> Tensor:
+        result = below(self, size)
+        node = UnsafeViewBackward0()
+        node.edges = (self.edge,)
+        node.self_shape = self.shape
+        record(result, node)
+        return result
+
+    return kernel
+
+
 # view_as_complex(Tensor(a) self) -> Tensor(a)
 class ViewAsComplexBackward0(Recorded):
     __slots__ = ()
@@ -9428,7 +9451,7 @@ def celu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         rebase_history(below(self, alpha), node)
         return self
@@ -9476,7 +9499,7 @@ def elu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = EluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         node.scale = scale
         node.input_scale = input_scale
@@ -9522,7 +9545,7 @@ def gelu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = GeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.approximate = approximate
         rebase_history(below(self, approximate), node)
         return self
@@ -9624,7 +9647,7 @@ def hardsigmoid_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardsigmoidBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9665,7 +9688,7 @@ def hardswish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardswishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9710,7 +9733,7 @@ def hardtanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min_val = min_val
         node.max_val = max_val
         rebase_history(below(self, min_val, max_val), node)
@@ -9755,7 +9778,7 @@ def leaky_relu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LeakyReluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.negative_slope = negative_slope
         rebase_history(below(self, negative_slope), node)
         return self
@@ -9855,7 +9878,7 @@ def mish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = MishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10027,7 +10050,7 @@ def silu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SiluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10188,7 +10211,7 @@ def threshold_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ThresholdBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.threshold = threshold
         rebase_history(below(self, threshold, value), node)
         return self
@@ -13964,7 +13987,7 @@ def scatter_reduce__two(below: Callable[..., Tensor]) -> Kernel:
             return below(self, dim, index, src, reduce, include_self)
         node = ScatterReduceBackward0()
         node.edges = (self.edge, src.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -14456,7 +14479,7 @@ def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
             return below(self, dim, index, src, reduce)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -14520,7 +14543,7 @@ def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
         node = ScatterBackward3()
         node.edges = (self.edge,)
         node.reduce = reduce
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.value = value
@@ -14594,7 +14617,7 @@ def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
             return below(self, dim, index, source, reduce, include_self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.source = save(source)

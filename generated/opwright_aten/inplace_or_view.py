@@ -1133,8 +1133,6 @@ def _native_batch_norm_legit_default(below: Kernel) -> Kernel:
             momentum,
             eps,
         )
-        increment_version(running_mean)
-        increment_version(running_var)
         return result
 
     return kernel

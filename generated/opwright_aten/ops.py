@@ -59,6 +59,7 @@ __all__ = [
     "_unique",
     "_unique2",
     "_unsafe_index",
+    "_unsafe_view",
     "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d",
     "_upsample_nearest_exact3d",
@@ -20516,11 +20517,45 @@ def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
 
 _reshape.stub = reshape
 
+__unsafe_view = declare(
+    "aten::_unsafe_view",
+    "(Tensor self, SymInt[] size) -> Tensor",
+    (("self", "Tensor"), ("size", "SymInt[]")),
+    where="schemas/views.yaml:129",
+    tags=("pt2_compliant_tag",),
+)
+
+
+# _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+def _unsafe_view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+    if more or type(size) in INTS:
+        size = [size, *more]
+    if not is_int_list(size):
+        size = __unsafe_view.convert(1, size)
+    modes = active_modes()
+    if type(self) is ndarray and modes is None:
+        try:
+            kernel = __unsafe_view.table[ARRAYS]
+        except KeyError:
+            return __unsafe_view.call(self, size)
+        return kernel(self, size)
+    try:
+        keys = self.keys
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        kernel = __unsafe_view.table[keys]
+    except (AttributeError, KeyError, TypeError):
+        return __unsafe_view.call(self, size)
+    return kernel(self, size)
+
+
+__unsafe_view.stub = _unsafe_view
+
 _flatten_using_ints = declare(
     "aten::flatten.using_ints",
     "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     (("self", "Tensor"), ("start_dim", "int", 0), ("end_dim", "int", -1)),
-    where="schemas/views.yaml:129",
+    where="schemas/views.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20554,7 +20589,7 @@ _expand_as = declare(
     "aten::expand_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:132",
+    where="schemas/views.yaml:136",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20584,7 +20619,7 @@ _narrow_default = declare(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="schemas/views.yaml:137",
+    where="schemas/views.yaml:141",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20620,7 +20655,7 @@ _movedim_int = declare(
     "aten::movedim.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:140",
+    where="schemas/views.yaml:144",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20654,7 +20689,7 @@ _movedim_intlist = declare(
     "aten::movedim.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:145",
+    where="schemas/views.yaml:149",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20688,7 +20723,7 @@ _moveaxis_int = declare(
     "aten::moveaxis.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:148",
+    where="schemas/views.yaml:152",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20722,7 +20757,7 @@ _moveaxis_intlist = declare(
     "aten::moveaxis.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:153",
+    where="schemas/views.yaml:157",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20756,7 +20791,7 @@ _swapaxes = declare(
     "aten::swapaxes",
     "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:158",
+    where="schemas/views.yaml:162",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20790,7 +20825,7 @@ _swapdims = declare(
     "aten::swapdims",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:163",
+    where="schemas/views.yaml:167",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20824,7 +20859,7 @@ _mT = declare(
     "aten::mT",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:168",
+    where="schemas/views.yaml:172",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20854,7 +20889,7 @@ _mH = declare(
     "aten::mH",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:171",
+    where="schemas/views.yaml:175",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20884,7 +20919,7 @@ _adjoint = declare(
     "aten::adjoint",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:174",
+    where="schemas/views.yaml:178",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20914,7 +20949,7 @@ _matrix_H = declare(
     "aten::matrix_H",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:177",
+    where="schemas/views.yaml:181",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20944,7 +20979,7 @@ _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:180",
+    where="schemas/views.yaml:184",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20974,7 +21009,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:185",
+    where="schemas/views.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21004,7 +21039,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/views.yaml:190",
+    where="schemas/views.yaml:194",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21038,7 +21073,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:195",
+    where="schemas/views.yaml:199",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21068,7 +21103,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="schemas/views.yaml:198",
+    where="schemas/views.yaml:202",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21102,7 +21137,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="schemas/views.yaml:201",
+    where="schemas/views.yaml:205",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21136,7 +21171,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:204",
+    where="schemas/views.yaml:208",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21170,7 +21205,7 @@ _broadcast_tensors = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:209",
+    where="schemas/views.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21198,7 +21233,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:211",
+    where="schemas/views.yaml:215",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21228,7 +21263,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:215",
+    where="schemas/views.yaml:219",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21256,7 +21291,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:217",
+    where="schemas/views.yaml:221",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21286,7 +21321,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:221",
+    where="schemas/views.yaml:225",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21314,7 +21349,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:224",
+    where="schemas/views.yaml:228",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21344,7 +21379,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:228",
+    where="schemas/views.yaml:232",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21372,7 +21407,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:233",
+    where="schemas/views.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21406,7 +21441,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:236",
+    where="schemas/views.yaml:240",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21440,7 +21475,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:239",
+    where="schemas/views.yaml:243",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21477,7 +21512,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:242",
+    where="schemas/views.yaml:246",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21509,7 +21544,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:245",
+    where="schemas/views.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21543,7 +21578,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:248",
+    where="schemas/views.yaml:252",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21575,7 +21610,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:251",
+    where="schemas/views.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21609,7 +21644,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:254",
+    where="schemas/views.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21641,7 +21676,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:257",
+    where="schemas/views.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21675,7 +21710,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:260",
+    where="schemas/views.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21709,7 +21744,7 @@ _unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:266",
+    where="schemas/views.yaml:270",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21743,7 +21778,7 @@ _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:272",
+    where="schemas/views.yaml:276",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21777,7 +21812,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:280",
+    where="schemas/views.yaml:284",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21813,7 +21848,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:286",
+    where="schemas/views.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21845,7 +21880,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:292",
+    where="schemas/views.yaml:296",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21875,7 +21910,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:298",
+    where="schemas/views.yaml:302",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21905,7 +21940,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:304",
+    where="schemas/views.yaml:308",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21935,7 +21970,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:307",
+    where="schemas/views.yaml:311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21965,7 +22000,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:312",
+    where="schemas/views.yaml:316",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -21995,7 +22030,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:318",
+    where="schemas/views.yaml:322",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22029,7 +22064,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:324",
+    where="schemas/views.yaml:328",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22063,7 +22098,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:330",
+    where="schemas/views.yaml:334",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22097,7 +22132,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:336",
+    where="schemas/views.yaml:340",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22129,7 +22164,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:342",
+    where="schemas/views.yaml:346",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22159,7 +22194,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:348",
+    where="schemas/views.yaml:352",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22191,7 +22226,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:354",
+    where="schemas/views.yaml:358",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22225,7 +22260,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:360",
+    where="schemas/views.yaml:364",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22261,7 +22296,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:366",
+    where="schemas/views.yaml:370",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22292,7 +22327,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:372",
+    where="schemas/views.yaml:376",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -46816,7 +46851,7 @@ _unsafe_split_Tensor_out = declare(
     "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:260",
+    where="schemas/views.yaml:264",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46837,7 +46872,7 @@ _unsafe_split_with_sizes_out = declare(
     "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:266",
+    where="schemas/views.yaml:270",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -59809,6 +59844,8 @@ packet("aten::as_strided").stub = as_strided
 packet("aten::chunk").stub = chunk
 
 packet("aten::reshape").stub = reshape
+
+packet("aten::_unsafe_view").stub = _unsafe_view
 
 flatten = flatten_using_ints
 packet("aten::flatten").stub = flatten

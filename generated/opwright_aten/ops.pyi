@@ -53,6 +53,7 @@ __all__ = [
     "_unique",
     "_unique2",
     "_unsafe_index",
+    "_unsafe_view",
     "_upsample_nearest_exact1d",
     "_upsample_nearest_exact2d",
     "_upsample_nearest_exact3d",
@@ -2200,6 +2201,7 @@ def as_strided(self: A, size: Sequence[int], stride: Sequence[int], storage_offs
 def split_sizes(self: A, split_size: Sequence[int], dim: int = 0) -> list[A]: ...
 def chunk(self: A, chunks: int, dim: int = 0) -> list[A]: ...
 def reshape(self: A, shape: Sequence[int] | int, *more: int) -> A: ...
+def _unsafe_view(self: A, size: Sequence[int] | int, *more: int) -> A: ...
 def flatten_using_ints(self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 def expand_as(self: A, other: A) -> A: ...
 def narrow_default(self: A, dim: int, start: int, length: int) -> A: ...
@@ -11985,6 +11987,9 @@ class _chunk_operator(Operator):
 class _reshape_operator(Operator):
     def __call__(_op, self: A, shape: Sequence[int]) -> A: ...
 
+class __unsafe_view_operator(Operator):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+
 class _flatten_using_ints_operator(Operator):
     def __call__(_op, self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 
@@ -21592,6 +21597,12 @@ class _reshape_call(Packet):
 class _reshape_packet(_reshape_call):
     default: _reshape_operator
 
+class __unsafe_view_call(Packet):
+    def __call__(_op, self: A, size: Sequence[int]) -> A: ...
+
+class __unsafe_view_packet(__unsafe_view_call):
+    default: __unsafe_view_operator
+
 class _flatten_call(Packet):
     def __call__(_op, self: A, start_dim: int = 0, end_dim: int = -1) -> A: ...
 
@@ -27499,6 +27510,7 @@ class Namespace:
     as_strided: _as_strided_packet
     chunk: _chunk_packet
     reshape: _reshape_packet
+    _unsafe_view: __unsafe_view_packet
     flatten: _flatten_packet
     expand_as: _expand_as_packet
     narrow: _narrow_packet

@@ -15,7 +15,7 @@ from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
 from opwright.registrations import Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
-from opwright.registry import Handle, as_key, generated_namespaces, register, register_fallback
+from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
@@ -155,7 +155,7 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, handle: Handle) -> None:
+    def keep(self, handle: Removable) -> None:
         """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
@@ -206,7 +206,7 @@ class Contents:
         self.is_definer = is_definer
         self.where = where
         self.operators: list[Operator] = []
-        self.handles: list[Handle] = []
+        self.handles: list[Removable] = []
         self.is_destroyed = False
         if is_definer:
             with lock:

@@ -8,7 +8,7 @@ import numpy as np
 
 from opwright.devices import Array, backend_named, backend_of
 from opwright.dtypes import REDUCED, bfloat16
-from opwright.keys import META, ODD
+from opwright.keys import META, ODD, VIEW
 from opwright.layouts import Shape, contiguous_strides, span, surely_empty
 from opwright.sizes import guard_or_true, holds
 
@@ -188,6 +188,14 @@ def become_view(tensor: Tensor, view: Tensor) -> None:
     set_array(tensor, view.array)
 
 
+def without_base(view: Tensor) -> Tensor:
+    """A new view as a tensor of its own over the memory it shares: writes count in both, history is that of neither."""
+    if view.extra is not None:
+        view.extra.base = None
+    view.keys &= ~VIEW
+    return view
+
+
 def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape over its own storage, which grows if it is too small.
 
@@ -216,16 +224,17 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 class Extra:
     """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
-    Of a view only autograd looks into, and which views need not have: `rewrites`, how many of its storage's its history
-    knows, and `creation`, why it must not be written to in a recorded call.
+    Only autograd looks into these, and there need not be any: of a view `rewrites`, how many of its storage's its
+    history knows, and `creation`, why it must not be written to in a recorded call; and the `tangent`.
     """
 
-    __slots__ = ("base", "creation", "grad", "rewrites", "storage")
+    __slots__ = ("base", "creation", "grad", "rewrites", "storage", "tangent")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
     rewrites: int
     creation: str
+    tangent: Any  # an `opwright.autograd.tangents.Tangent`
 
     def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
         self.storage = storage

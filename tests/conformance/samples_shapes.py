@@ -215,6 +215,7 @@ DIMS: tuple[tuple[int, int], ...] = ((0, 1), (-1, 0), (0, 0), (0, 2), (1, 5))
 SAMPLES: dict[str, Samples] = {
     **dict.fromkeys(("alias", "detach", "t", "numpy_T", "squeeze", "flatten.using_ints", "nonzero", "where"), alone),
     "view": shapes,
+    "_unsafe_view": shapes,
     "reshape": shapes,
     "expand": expansions,
     "expand_as": lambda: (sample(make((3, 1), FLOAT32), make(shape, INT32)) for shape in ((3, 4), (2, 3, 1), (4, 4))),

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.derivative_model import DEFAULT_KEY, DerivativeSet, Differentiability
-from opwright_codegen.formula_ast import Formula, Kind, Reference, walk
+from opwright_codegen.formula_ast import Formula
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorGroup, OperatorSet
@@ -19,6 +19,7 @@ from opwright_codegen.names import Namer
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
+from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, OperatorView
 
@@ -30,8 +31,8 @@ _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
     "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
     "dtypes", "edges_of", "list", "math", "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history",
-    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_result", "type",
-    "unpack", "unpack_all", "unpack_optional",
+    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_original", "save_result",
+    "type", "unpack", "unpack_all", "unpack_optional",
 )  # fmt: skip
 
 
@@ -98,12 +99,9 @@ def context(
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
     if not found:
         return None
-    modules = _modules(found, functions)
-    spelled = {
-        name: f"{modules[function.module]}.{name}"
-        for name in functions.names
-        if not name.startswith("_") and (function := functions.find(name)) is not None and function.module in modules
-    }
+    formulas = [formula for recording in found for formula in _formulas(recording.entry)]
+    taken = (*_RESERVED, *(recording.function for recording in found))
+    modules, spelled = backward_functions(formulas, functions, taken)
     operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     by_node: dict[str, list[Recording]] = {}
     for recording in found:
@@ -140,21 +138,6 @@ def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
     """Whether the operator has a fast shim: then every step of a recorded call shows."""
     names = shims.get(view.name)
     return names is not None and names.facts is not None and not names.facts.writes and not names.facts.is_truth
-
-
-def _modules(found: Sequence[Recording], functions: KernelModules) -> dict[str, str]:
-    """What the module calls the modules of backward functions that it imports."""
-    namer = Namer((*_RESERVED, *(recording.function for recording in found)))
-    modules: dict[str, str] = {}
-    for recording in found:
-        for formula in _formulas(recording.entry):
-            for node in walk(formula):
-                if isinstance(node, Reference) and node.kind is Kind.FUNCTION:
-                    function = functions.find(node.name)
-                    if function is not None and function.module not in modules:
-                        last = function.module.rpartition(".")[2]
-                        modules[function.module] = namer.claim(f"{last}_gradients")
-    return modules
 
 
 def _formulas(entry: Differentiability) -> Iterator[Formula]:

@@ -3,9 +3,10 @@
 Note [ADInplaceOrView kernels]
 What is written is asked for beforehand (`check_writable`), and its version counts afterwards; of in-place operators,
 which may be small calls, without a function call: the keys of a plain tensor on the CPU, or two of their bits, say that
-there is nothing to ask. A view notes in what mode it was made: where no mode is on there is
-nothing to note, and the runtime leaves the kernel out of the chain. One of several views says so. Composites have no
-such kernel: what they call does.
+there is nothing to ask. What an operator writes beside its results, as running statistics are, does not count, as in
+PyTorch: a network may run twice before a backward pass. A view notes in what mode it was made: where no mode is on
+there is nothing to note, and the runtime leaves the kernel out of the chain. One of several views says so. Composites
+have no such kernel: what they call does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from opwright_codegen.bindings import Binding
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import bracketed, fill_comment
 from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.views import NamespaceView, OperatorView, Side, Tensors, annotation, return_annotation, signature
 
 __all__ = ["FILE", "TEMPLATE", "context", "wrapped", "wrapper_names"]
@@ -107,43 +108,54 @@ def _viewed(view: OperatorView, own: Mapping[str, str], returned: str) -> list[s
 def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
     """Checks before the call, counts after it."""
     schema = view.schema
-    tensors = {p.argument.name: p.tensors for p in view.parameters}
+    counted = _counted(schema)
+    kinds = {p.argument.name: p.tensors for p in view.parameters}
     before: list[str] = []
     after: list[str] = []
     for argument in schema.mutated_arguments:
-        name = own[argument.name]
-        match tensors[argument.name]:
-            case Tensors.ONE if schema.kind is SchemaKind.INPLACE:
-                keys = f"{name}.keys"
-                before += [
-                    f"if {keys} != DENSE_CPU and {keys} & WRITE_BITS != ADINPLACEORVIEW:",
-                    f"    check_writable({name})",
-                ]
-                after += [
-                    f"extra = {name}.extra",
-                    "if extra is None or (storage := extra.storage) is None:",
-                    f"    storage = storage_of({name})",
-                    "storage.version += 1",
-                ]
-            case Tensors.ONE:
-                before.append(f"check_writable({name})")
-                after.append(f"increment_version({name})")
-            case Tensors.OPTIONAL:
-                before += [f"if {name} is not None:", f"    check_writable({name})"]
-                after += [f"if {name} is not None:", f"    increment_version({name})"]
-            case kind:
-                items = f"{name} or ()" if kind is Tensors.OPTIONAL_LIST else name
-                is_optional = kind is Tensors.LIST_OF_OPTIONAL
-                before += _each(items, "check_writable", is_optional)
-                after += _each(items, "increment_version", is_optional)
-    if len(schema.returns) == 1 and schema.returns[0].annotations == schema.mutated_arguments[0].annotations:
-        return [*before, _call(own, ""), *after, f"return {own[schema.mutated_arguments[0].name]}"]
+        name, kind = own[argument.name], kinds[argument.name]
+        is_inline = kind is Tensors.ONE and schema.kind is SchemaKind.INPLACE
+        before += _check(name) if is_inline else _each(name, kind, "check_writable")
+        if argument in counted:
+            after += _count(name) if is_inline else _each(name, kind, "increment_version")
+    if len(schema.returns) == 1 and counted and schema.returns[0].annotations == counted[0].annotations:
+        return [*before, _call(own, ""), *after, f"return {own[counted[0].name]}"]
     if not schema.returns:
         return [*before, _call(own, ""), *after]
     return [*before, _call(own, f"result: {returned} = "), *after, "return result"]
 
 
-def _each(items: str, function: str, is_optional: bool) -> list[str]:
-    if not is_optional:
-        return [f"for item in {items}:", f"    {function}(item)"]
-    return [f"for item in {items}:", "    if item is not None:", f"        {function}(item)"]
+def _counted(schema: FunctionSchema) -> list[Argument]:
+    """Of the arguments that are written, `self`, those with `out=`, and all of them where nothing is returned."""
+    of_results = [a for a in schema.mutated_arguments if a.kwarg_only or a is schema.self_argument]
+    return of_results if schema.returns else list(schema.mutated_arguments)
+
+
+def _check(name: str) -> list[str]:
+    keys = f"{name}.keys"
+    return [
+        f"if {keys} != DENSE_CPU and {keys} & WRITE_BITS != ADINPLACEORVIEW:",
+        f"    check_writable({name})",
+    ]
+
+
+def _count(name: str) -> list[str]:
+    return [
+        f"extra = {name}.extra",
+        "if extra is None or (storage := extra.storage) is None:",
+        f"    storage = storage_of({name})",
+        "storage.version += 1",
+    ]
+
+
+def _each(name: str, kind: Tensors, function: str) -> list[str]:
+    """The function called with the tensor, or those of a list, that are there."""
+    match kind:
+        case Tensors.ONE:
+            return [f"{function}({name})"]
+        case Tensors.OPTIONAL:
+            return [f"if {name} is not None:", f"    {function}({name})"]
+        case Tensors.LIST_OF_OPTIONAL:
+            return [f"for item in {name}:", "    if item is not None:", f"        {function}(item)"]
+        case _:
+            return [f"for item in {name}{' or ()' if kind is Tensors.OPTIONAL_LIST else ''}:", f"    {function}(item)"]

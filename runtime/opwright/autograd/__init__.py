@@ -33,7 +33,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`gradcheck` and `gradgradcheck` are loaded when they are first named."""
+    """`gradcheck`, `gradgradcheck`, `forward_ad` and `functional` are loaded when they are first named."""
+    if name in ("forward_ad", "functional"):
+        return import_module(f"opwright.autograd.{name}")
     if name in ("gradcheck", "gradgradcheck"):
         return getattr(import_module("opwright.autograd.checking"), name)
     raise AttributeError(f"module 'opwright.autograd' has no attribute {name!r}")

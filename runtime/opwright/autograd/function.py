@@ -80,7 +80,7 @@ class FunctionCtx(MultipleOutputs):
         saved = self._saved
         if saved is None:
             unpack(None, self)
-        return tuple(None if each is _NOTHING else unpack(each, self) for each in saved or ())
+        return tuple(None if each is NOTHING else unpack(each, self) for each in saved or ())
 
     saved_variables = saved_tensors
 
@@ -136,7 +136,7 @@ class FunctionCtx(MultipleOutputs):
     _is_tensor: tuple[bool, ...] = ()
 
 
-_NOTHING = object()
+NOTHING = object()  # stands for a None that was saved
 
 
 class Function:
@@ -307,7 +307,7 @@ def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_r
     saved: list[Saved] = []
     for tensor in ctx._to_save:
         if tensor is None:
-            saved.append(_NOTHING)
+            saved.append(NOTHING)
             continue
         number = next((place for place, each in enumerate(outputs) if each is tensor), None)
         is_own = number is not None and results[number].edge is not None and results[number].edge[0] is ctx

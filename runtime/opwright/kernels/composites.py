@@ -13,7 +13,7 @@ from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
 from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
-from opwright.storage import resize, storage_of
+from opwright.storage import resize, storage_of, without_base
 from opwright.tensor import Tensor, wrap, wrap_view
 from opwright.view_layouts import infer_size, view_strides
 
@@ -74,7 +74,13 @@ def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     new = infer_size(shape, prod(self.shape))
     if view_strides(tuple(self.shape), _strides(self), new, 1) is not None:
         return aten.view(self, new)
-    return aten.view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+    return aten._unsafe_view(aten.clone(self, memory_format=opwright.contiguous_format), new)
+
+
+def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
+    """What `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
+    viewed = opwright.ops.aten.view(self, size)
+    return without_base(viewed) if isinstance(viewed, Tensor) else viewed
 
 
 def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:

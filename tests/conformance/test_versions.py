@@ -1,0 +1,138 @@
+"""Versions and views of every operator against PyTorch: which arguments a call counts writes of, and what its results
+are views of. Fakes count and refer as real tensors do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from declared import functional_of, of_kind, operators
+from faking import converted, operator
+from samples import NO_SAMPLES, SAMPLES
+from sampling import Sample
+
+import opwright
+from opwright.fake import FakeTensorMode
+from opwright_codegen.schema import SchemaKind
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from oracle import call, copied, dtype_of, to_opwright, to_torch  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+VIEWS = [name for name, declared in operators().items() if declared.schema.is_view]
+MOST = 5  # samples of an operator: what counts is the operator, hardly ever the arguments
+
+# Operators whose versions or views are others than PyTorch's, and why.
+OTHERWISE: dict[str, str] = {
+    "resize_": "counts where the shape stays as it is, too",
+    "rrelu_with_noise": "a composite, which counts what it writes to the noise",
+    "rrelu_with_noise_": "a composite, which counts what it writes to the noise",
+    "conj": "no lazy view, but computed",
+    "mH": "as conj",
+    "adjoint": "as conj",
+    "matrix_H": "as conj",
+    "mT": "of no dimension a view as well; PyTorch gives the tensor itself, with a warning",
+    "lift_fresh": "an alias; PyTorch gives the tensor itself",
+}
+# Operators of PyTorch that crash on samples.
+CRASHES = ("rrelu_with_noise.out",)
+
+
+class Outcome(NamedTuple):
+    """What a call leaves: its result, how many writes each tensor among its arguments counted, and of each tensor in
+    the result which arguments it is, whether it is a view, and which arguments are its base."""
+
+    result: Any
+    writes: list[int]
+    views: list[tuple[list[int], bool, list[int]]]
+
+
+def outcome(function: Any, one: Sample, convert: Callable[[Any], Any]) -> Outcome:
+    args = [convert(copied(value)) for value in one.args]
+    kwargs = {name: convert(copied(value)) for name, value in one.kwargs.items()}
+    given = list(tensors([args, list(kwargs.values())]))
+    before = [tensor._version for tensor in given]
+    result = call(lambda: function(*args, **kwargs), Sample(()), convert)
+    writes = [tensor._version - old for tensor, old in zip(given, before, strict=True)]
+
+    def places(wanted: Any) -> list[int]:
+        return [number for number, tensor in enumerate(given) if tensor is wanted]
+
+    views = [(places(each), each._base is not None, places(each._base)) for each in tensors([result])]
+    return Outcome(result, writes, views)
+
+
+def to_fake(mode: FakeTensorMode, value: Any) -> Any:
+    return converted(to_opwright(value), mode.from_tensor, opwright.Tensor)
+
+
+def tensors(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from tensors(list(value))
+        elif isinstance(value, opwright.Tensor | torch.Tensor):
+            yield value
+
+
+def theirs(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload or "default")
+
+
+def samples_of(name: str) -> list[Sample]:
+    found = SAMPLES.get(name) or SAMPLES.get(functional_of(name))
+    if found is None or name in NO_SAMPLES:
+        pytest.skip(NO_SAMPLES.get(name) or NO_SAMPLES[functional_of(name)])
+    every = list(found())
+    return every[:: max(1, len(every) // MOST)]
+
+
+def compare(name: str, what: str, samples: list[Sample]) -> None:
+    """Fail where ours and a fake's differ from PyTorch's, of calls that neither of them refuses."""
+    problems = []
+    for one in samples:
+        mine, other = outcome(operator(name), one, to_opwright), outcome(theirs(name), one, to_torch)
+        if isinstance(mine.result, Exception) or isinstance(other.result, Exception):
+            continue
+        with FakeTensorMode() as mode:
+            fake = outcome(operator(name), one, partial(to_fake, mode))
+        found, wanted = getattr(mine, what), getattr(other, what)
+        if found != wanted:
+            problems.append(f"{name}{one}: {found}, not {wanted}")
+        elif not isinstance(fake.result, Exception) and getattr(fake, what) != wanted:
+            problems.append(f"{name}{one}: the fake has {getattr(fake, what)}, not {wanted}")
+    if name in OTHERWISE:
+        assert problems
+    elif problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+@pytest.mark.parametrize("name", of_kind(SchemaKind.INPLACE, SchemaKind.MUTABLE))
+def test_writes(name: str) -> None:
+    compare(name, "writes", samples_of(name))
+
+
+@pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if name not in CRASHES])
+def test_writes_to_out(name: str) -> None:
+    compare(name, "writes", [with_outs for one in samples_of(name) if (with_outs := into_empty(name, one)) is not None])
+
+
+def into_empty(name: str, one: Sample) -> Sample | None:
+    """The call with an empty tensor for each result; None where PyTorch raises, or has another dtype than we."""
+    found = outcome(theirs(functional_of(name)), one, to_torch).result
+    results = list(found) if isinstance(found, tuple) else [found]
+    names = [argument.name for argument in operators()[name].schema.out_arguments]
+    dtypes = [dtype_of(result) if isinstance(result, torch.Tensor) else None for result in results]
+    if isinstance(found, Exception) or None in dtypes:
+        return None
+    outs = {out: np.zeros([0], dtype) for out, dtype in zip(names, dtypes, strict=False)}
+    return Sample(one.args, {**one.kwargs, **outs})
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views(name: str) -> None:
+    compare(name, "views", samples_of(name))
