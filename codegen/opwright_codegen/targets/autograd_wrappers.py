@@ -23,9 +23,9 @@ from opwright_codegen.views import OperatorView, Side, Tensors, annotation, retu
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 
 _RESERVED = (
-    "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence",
-    "Tensor", "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel",
-    "list", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
+    "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence", "Tensor",
+    "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel", "list",
+    "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
     "save_all", "save_optional", "save_original", "save_result", "type",
 )  # fmt: skip
 
@@ -123,11 +123,11 @@ class WrapperBuilder:
     def _inplace(self) -> list[str]:
         (own,) = self._results
         return [
-            f"check_inplace({own})",
             *self._checks(),
+            f"check_inplace({own})",
             *self._made(),
             *self._kept(is_result=False),
-            self._called("rebase_history(", ", node)"),
+            self._called("move_history(" if self.view.operator.is_view_like else "rebase_history(", ", node)"),
             *self._kept(is_result=True),
             f"return {own}",
         ]

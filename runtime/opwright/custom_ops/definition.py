@@ -255,6 +255,19 @@ class CustomOpDef:
 
         return register if func is None else register(func)
 
+    def register_torch_dispatch(self, torch_dispatch_class: type, func: Function | None = None, /) -> Any:
+        """Register the rule for a dispatch mode or a Tensor subclass, `func(mode or class, func, types, args, kwargs)`,
+        which stands in for its `__torch_dispatch__`; a decorator where `func` is left out."""
+
+        def register(function: Function) -> Function:
+            from opwright.python_dispatch import register_rule
+
+            rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+            self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            return function
+
+        return register if func is None else register(func)
+
     def register_autocast(self, device_type: str, cast_inputs: object) -> None:
         """Have floating-point Tensors on a device (but float64) cast to a dtype where autocast is on; the function then
         runs without it. Raises ValueError for what is no device type."""
