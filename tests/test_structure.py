@@ -44,7 +44,7 @@ RUNTIME_ORDER = """
     returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
     dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags schema_inference
-    python_dispatch libraries library fake_profile symbolic
+    python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

@@ -23,7 +23,8 @@ _MODULES = {
     "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence"),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version", "mark_view",
-        "mark_views", "not_implemented", "rebase_history", "record", "record_several", "refuse_recording",
+        "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
+        "refuse_recording",
     ),
     "opwright.autograd.saved": (
         "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "unpack", "unpack_all",

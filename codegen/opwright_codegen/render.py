@@ -17,9 +17,11 @@ from opwright_codegen.derivative_model import DerivativeSet
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.layout import fill_comment
 from opwright_codegen.model import OperatorSet
+from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.targets import (
     autograd,
     composites,
+    custom_op,
     fakes,
     forward,
     inplace_or_view,
@@ -36,7 +38,7 @@ from opwright_codegen.targets.kernels import shim_names
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, namespace_view
 
-__all__ = ["render"]
+__all__ = ["render", "render_operator"]
 
 
 def render(
@@ -76,6 +78,13 @@ def render(
             if values is not None:
                 found[name] = _environment().get_template(template).render({**shared, **values})
     return dict(sorted(found.items()))
+
+
+def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
+    """The functions of one operator that is defined at run time. `arrays` are the positions of the arguments that the
+    user's function takes as arrays, `returns_arrays` whether it returns one."""
+    context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
+    return _environment().get_template(custom_op.TEMPLATE).render(context)
 
 
 _BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND, fakes.BACKEND)

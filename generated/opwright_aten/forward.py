@@ -83,6 +83,11 @@ def _conj_physical_default(self_t: Any) -> Any:
     return self_t.conj()
 
 
+# conj_physical_(Tensor(a!) self) -> Tensor(a!): result
+def conj_physical_(self_t: Any) -> Any:
+    return self_t.conj()
+
+
 # cos(Tensor self) -> Tensor: result
 def cos_default(self: Any, self_t: Any) -> Any:
     return (self_t.conj() * -self.sin().conj()).conj()
@@ -358,17 +363,17 @@ def atan2_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     )
 
 
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor: result
-def clamp_default(self: Any, min: Any, max: Any, self_t: Any) -> Any:
-    return ops.where(pointwise_gradients.is_within(self, min, max), self_t.conj(), 0).conj()
-
-
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor: result
 def clamp_Tensor(self: Any, min: Any, max: Any, self_t: Any, min_t: Any, max_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     min_t = or_zeros(min_t, min)
     max_t = or_zeros(max_t, max)
     return pointwise_gradients.clamp_forward(self, self_t, min, min_t, max, max_t)
+
+
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor: result
+def clamp_default(self: Any, min: Any, max: Any, self_t: Any) -> Any:
+    return ops.where(pointwise_gradients.is_within(self, min, max), self_t.conj(), 0).conj()
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor: result
@@ -607,6 +612,11 @@ def special_xlog1py_default(self: Any, other: Any, self_t: Any, other_t: Any) ->
     )
 
 
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor: result
+def special_xlog1py_self_scalar(self: Any, other: Any, other_t: Any) -> Any:
+    return (other_t.conj() * self / (other + 1)).conj()
+
+
 # special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor: result
 def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
     tangent = (
@@ -615,11 +625,6 @@ def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
         else ops.where(self == 0, 0, ops.special_xlog1py(self_t.conj(), other))
     )
     return tangent.conj()
-
-
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor: result
-def special_xlog1py_self_scalar(self: Any, other: Any, other_t: Any) -> Any:
-    return (other_t.conj() * self / (other + 1)).conj()
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor: result
@@ -941,14 +946,14 @@ def logsumexp_default(self: Any, dim: Any, keepdim: Any, self_t: Any, result: An
     )
 
 
-# max(Tensor self) -> Tensor: result
-def max_default(self: Any, self_t: Any, result: Any) -> Any:
-    return reductions_gradients.extreme_forward(self_t, self, result)
-
-
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices): values
 def max_dim(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices, keepdim)
+
+
+# max(Tensor self) -> Tensor: result
+def max_default(self: Any, self_t: Any, result: Any) -> Any:
+    return reductions_gradients.extreme_forward(self_t, self, result)
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor: result
@@ -971,14 +976,14 @@ def median_dim(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices, keepdim)
 
 
-# min(Tensor self) -> Tensor: result
-def min_default(self: Any, self_t: Any, result: Any) -> Any:
-    return reductions_gradients.extreme_forward(self_t, self, result)
-
-
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices): values
 def min_dim(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices, keepdim)
+
+
+# min(Tensor self) -> Tensor: result
+def min_default(self: Any, self_t: Any, result: Any) -> Any:
+    return reductions_gradients.extreme_forward(self_t, self, result)
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices): values
@@ -1616,14 +1621,10 @@ def binary_cross_entropy_default(
     return sum_terms(
         None
         if self_t is None
-        else forward_gradients.loss_forward(
-            self_t * nn_gradients.binary_cross_entropy_derivative(self, target), weight, reduction
-        ),
+        else forward_gradients.loss_forward(self_t * nn_gradients.binary_cross_entropy_derivative(self, target), weight, reduction),
         None
         if target_t is None
-        else forward_gradients.loss_forward(
-            target_t * nn_gradients.binary_cross_entropy_target_derivative(self), weight, reduction
-        ),
+        else forward_gradients.loss_forward(target_t * nn_gradients.binary_cross_entropy_target_derivative(self), weight, reduction),
     )
 
 
@@ -1641,14 +1642,10 @@ def binary_cross_entropy_with_logits_default(
     return sum_terms(
         None
         if self_t is None
-        else forward_gradients.loss_forward(
-            self_t * nn_gradients.logits_derivative(self, target, pos_weight), weight, reduction
-        ),
+        else forward_gradients.loss_forward(self_t * nn_gradients.logits_derivative(self, target, pos_weight), weight, reduction),
         None
         if target_t is None
-        else forward_gradients.loss_forward(
-            target_t * nn_gradients.logits_target_derivative(self, pos_weight), weight, reduction
-        ),
+        else forward_gradients.loss_forward(target_t * nn_gradients.logits_target_derivative(self, pos_weight), weight, reduction),
     )
 
 
@@ -1689,14 +1686,10 @@ def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, se
     return sum_terms(
         None
         if self_t is None
-        else forward_gradients.loss_forward(
-            self_t * nn_gradients.smooth_l1_derivative(self - target, beta), None, reduction
-        ),
+        else forward_gradients.loss_forward(self_t * nn_gradients.smooth_l1_derivative(self - target, beta), None, reduction),
         None
         if target_t is None
-        else forward_gradients.loss_forward(
-            target_t * nn_gradients.smooth_l1_derivative(target - self, beta), None, reduction
-        ),
+        else forward_gradients.loss_forward(target_t * nn_gradients.smooth_l1_derivative(target - self, beta), None, reduction),
     )
 
 
@@ -2170,11 +2163,6 @@ def log_normal_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
-# random(Tensor self, *, Generator? generator=None) -> Tensor: result
-def random_default(self_t: Any) -> Any:
-    return ops.zeros_like(self_t)
-
-
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor: result
 def random_from(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
@@ -2182,6 +2170,11 @@ def random_from(self_t: Any) -> Any:
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor: result
 def random_to(self_t: Any) -> Any:
+    return ops.zeros_like(self_t)
+
+
+# random(Tensor self, *, Generator? generator=None) -> Tensor: result
+def random_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
@@ -2242,16 +2235,10 @@ def _cdist_forward_default(x1: Any, x2: Any, p: Any, x1_t: Any, x2_t: Any, resul
     return sum_terms(
         None
         if x1_t is None
-        else (
-            decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result)
-            * ops.unsqueeze(x1_t, -2)
-        ).sum(-1),
+        else (decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result) * ops.unsqueeze(x1_t, -2)).sum(-1),
         None
         if x2_t is None
-        else -(
-            decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result)
-            * ops.unsqueeze(x2_t, -3)
-        ).sum(-1),
+        else -(decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result) * ops.unsqueeze(x2_t, -3)).sum(-1),
     )
 
 
@@ -2294,16 +2281,10 @@ def _euclidean_dist_default(x1: Any, x2: Any, x1_t: Any, x2_t: Any, result: Any)
     return sum_terms(
         None
         if x1_t is None
-        else (
-            decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result)
-            * ops.unsqueeze(x1_t, -2)
-        ).sum(-1),
+        else (decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result) * ops.unsqueeze(x1_t, -2)).sum(-1),
         None
         if x2_t is None
-        else -(
-            decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result)
-            * ops.unsqueeze(x2_t, -3)
-        ).sum(-1),
+        else -(decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result) * ops.unsqueeze(x2_t, -3)).sum(-1),
     )
 
 
@@ -2407,6 +2388,7 @@ RULES: dict[str, ForwardRule] = {
     "ceil_": ForwardRule((0,), (TangentFormula(ceil_default, (), (0,), (), (0,)),), ()),
     "clone": ForwardRule((0,), (TangentFormula(clone_default, (1,), (0,), (), (0,)),), ()),
     "_conj_physical": ForwardRule((0,), (TangentFormula(_conj_physical_default, (), (0,), (), (0,)),), ()),
+    "conj_physical_": ForwardRule((0,), (TangentFormula(conj_physical_, (), (0,), (), (0,)),), ()),
     "cos": ForwardRule((0,), (TangentFormula(cos_default, (0,), (0,), (), (0,)),), ()),
     "cos_": ForwardRule((0,), (TangentFormula(cos_default, (0,), (0,), (), (0,)),), ()),
     "cosh": ForwardRule((0,), (TangentFormula(cosh_default, (0,), (0,), (), (0,)),), ()),
@@ -2497,10 +2479,10 @@ RULES: dict[str, ForwardRule] = {
     "addcmul_": ForwardRule((0, 1, 2), (TangentFormula(addcmul_default, (0, 1, 2, 3), (0, 1, 2), (), (0,)),), ()),
     "atan2": ForwardRule((0, 1), (TangentFormula(atan2_default, (0, 1), (0, 1), (), (0,)),), ()),
     "atan2_": ForwardRule((0, 1), (TangentFormula(atan2_default, (0, 1), (0, 1), (), (0,)),), ()),
-    "clamp": ForwardRule((0,), (TangentFormula(clamp_default, (0, 1, 2), (0,), (), (0,)),), ()),
-    "clamp_": ForwardRule((0,), (TangentFormula(clamp_default, (0, 1, 2), (0,), (), (0,)),), ()),
     "clamp.Tensor": ForwardRule((0, 1, 2), (TangentFormula(clamp_Tensor, (0, 1, 2), (0, 1, 2), (), (0,)),), ()),
     "clamp_.Tensor": ForwardRule((0, 1, 2), (TangentFormula(clamp_Tensor, (0, 1, 2), (0, 1, 2), (), (0,)),), ()),
+    "clamp": ForwardRule((0,), (TangentFormula(clamp_default, (0, 1, 2), (0,), (), (0,)),), ()),
+    "clamp_": ForwardRule((0,), (TangentFormula(clamp_default, (0, 1, 2), (0,), (), (0,)),), ()),
     "clamp_max": ForwardRule((0,), (TangentFormula(clamp_max_default, (0, 1), (0,), (), (0,)),), ()),
     "clamp_max_": ForwardRule((0,), (TangentFormula(clamp_max_default, (0, 1), (0,), (), (0,)),), ()),
     "clamp_max.Tensor": ForwardRule((0, 1), (TangentFormula(clamp_max_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
@@ -2559,14 +2541,14 @@ RULES: dict[str, ForwardRule] = {
     "rsub.Tensor": ForwardRule((0, 1), (TangentFormula(rsub_Tensor, (0, 1, 2), (1, 0), (), (0,)),), ()),
     "rsub.Scalar": ForwardRule((0,), (TangentFormula(rsub_Scalar, (2,), (0,), (), (0,)),), ()),
     "special_xlog1py": ForwardRule((0, 1), (TangentFormula(special_xlog1py_default, (0, 1), (0, 1), (), (0,)),), ()),
-    "special_xlog1py.other_scalar": ForwardRule(
-        (0,),
-        (TangentFormula(special_xlog1py_other_scalar, (0, 1), (0,), (), (0,)),),
-        (),
-    ),
     "special_xlog1py.self_scalar": ForwardRule(
         (1,),
         (TangentFormula(special_xlog1py_self_scalar, (0, 1), (1,), (), (0,)),),
+        (),
+    ),
+    "special_xlog1py.other_scalar": ForwardRule(
+        (0,),
+        (TangentFormula(special_xlog1py_other_scalar, (0, 1), (0,), (), (0,)),),
         (),
     ),
     "special_zeta.self_scalar": ForwardRule(
@@ -2661,14 +2643,14 @@ RULES: dict[str, ForwardRule] = {
     ),
     "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (), (0,)),), ()),
     "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
-    "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
+    "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
     "mean": ForwardRule((0,), (TangentFormula(mean_default, (1,), (0,), (), (0,)),), ()),
     "mean.dim": ForwardRule((0,), (TangentFormula(mean_dim, (1, 2, 3), (0,), (), (0,)),), ()),
     "median": ForwardRule((0,), (TangentFormula(median_default, (0,), (0,), (0,), (0,)),), ()),
     "median.dim": ForwardRule((0,), (TangentFormula(median_dim, (1, 2), (0,), (1,), (0,)),), ()),
-    "min": ForwardRule((0,), (TangentFormula(min_default, (0,), (0,), (0,), (0,)),), ()),
     "min.dim": ForwardRule((0,), (TangentFormula(min_dim, (1, 2), (0,), (1,), (0,)),), ()),
+    "min": ForwardRule((0,), (TangentFormula(min_default, (0,), (0,), (0,), (0,)),), ()),
     "mode": ForwardRule((0,), (TangentFormula(mode_default, (1, 2), (0,), (1,), (0,)),), ()),
     "nanmedian": ForwardRule((0,), (TangentFormula(nanmedian_default, (0,), (0,), (0,), (0,)),), ()),
     "nanmedian.dim": ForwardRule((0,), (TangentFormula(nanmedian_dim, (1, 2), (0,), (1,), (0,)),), ()),
@@ -3148,12 +3130,12 @@ RULES: dict[str, ForwardRule] = {
     "geometric_": ForwardRule((0,), (TangentFormula(geometric_default, (), (0,), (), (0,)),), ()),
     "log_normal": ForwardRule((0,), (TangentFormula(log_normal_default, (), (0,), (), (0,)),), ()),
     "log_normal_": ForwardRule((0,), (TangentFormula(log_normal_default, (), (0,), (), (0,)),), ()),
-    "random": ForwardRule((0,), (TangentFormula(random_default, (), (0,), (), (0,)),), ()),
-    "random_": ForwardRule((0,), (TangentFormula(random_default, (), (0,), (), (0,)),), ()),
     "random.from": ForwardRule((0,), (TangentFormula(random_from, (), (0,), (), (0,)),), ()),
     "random_.from": ForwardRule((0,), (TangentFormula(random_from, (), (0,), (), (0,)),), ()),
     "random.to": ForwardRule((0,), (TangentFormula(random_to, (), (0,), (), (0,)),), ()),
     "random_.to": ForwardRule((0,), (TangentFormula(random_to, (), (0,), (), (0,)),), ()),
+    "random": ForwardRule((0,), (TangentFormula(random_default, (), (0,), (), (0,)),), ()),
+    "random_": ForwardRule((0,), (TangentFormula(random_default, (), (0,), (), (0,)),), ()),
     "uniform": ForwardRule((0,), (TangentFormula(uniform_default, (), (0,), (), (0,)),), ()),
     "uniform_": ForwardRule((0,), (TangentFormula(uniform_default, (), (0,), (), (0,)),), ()),
     "poisson": ForwardRule((0,), (TangentFormula(poisson_default, (), (0,), (), (0,)),), ()),

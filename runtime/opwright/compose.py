@@ -29,7 +29,6 @@ from opwright.keys import (
     ODD,
     PRIVATE,
     PYTHON_DISPATCHER,
-    RUNTIME,
     TANGENT,
     VIEW,
     DispatchKey,
@@ -213,10 +212,11 @@ def _for_autograd(module: str, kind: str, *about: Any) -> Function:
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins where its backend is selected."""
+    """The keys to look through. A call without tensors begins with what modes include, or where its backend is
+    selected."""
     if keys == NO_KEYS:
         return 0
-    return keys if keys & RUNTIME else keys | BACKEND_SELECT
+    return keys if keys & BACKENDS else keys | BACKEND_SELECT
 
 
 def _below(operator: Operator, key: DispatchKey, keys: int) -> int:

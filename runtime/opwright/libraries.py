@@ -14,8 +14,8 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
-from opwright.registrations import Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
-from opwright.registry import Handle, as_key, generated_namespaces, register, register_fallback
+from opwright.registrations import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel, kernels, lock
+from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
@@ -78,7 +78,7 @@ class Library:
     def impl(
         self,
         op_name: str | Operator,
-        fn: Callable[..., Any],
+        fn: Callable[..., Any] | Wrapper,
         dispatch_key: DispatchKey | str = "",
         *,
         with_keyset: bool = False,
@@ -86,14 +86,14 @@ class Library:
     ) -> None:
         """Register a function on Tensors as the kernel of an operator, which may be defined later.
 
+        `fn` may be `fallthrough_kernel` (dispatch skips the key) or one of the fallbacks of `opwright.autograd`.
         Without a key: the library's own, or CompositeImplicitAutograd. With `with_keyset`, `fn` gets the KeySet first.
         It takes the place of an earlier kernel of that key as long as the library lives; without `allow_override`
         that is a RegistrationError if a library registered the other one. Raises TypeError for what cannot be called;
         RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
         has a CompositeImplicitAutograd kernel.
         """
-        if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        kernel = fn if _is_kernel(fn) else UserKernel(_checked(fn), with_keyset)
         name = self._qualified(op_name)
         key = self._key(dispatch_key)
         where = caller()
@@ -106,12 +106,11 @@ class Library:
                     f"{name} needs no kernel for tensors without data: it has a CompositeImplicitAutograd kernel, "
                     "which runs on them; give the operators it calls such kernels"
                 )
-            kernel = fn if fn is fallthrough_kernel else UserKernel(fn, with_keyset)
             self._contents.handles.append(register(name, _name(key), kernel, where=where))
             lost_kernels.forget(name)
 
     def fallback(
-        self, fn: Callable[..., Any], dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
+        self, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
     ) -> None:
         """Register what serves a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
 
@@ -121,15 +120,9 @@ class Library:
             raise RegistrationError(
                 f"a fallback serves every namespace: register it in a Library of '_', not '{self.ns}'"
             )
-        if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        kernel = fn if _is_kernel(fn) else _boxed(_checked(fn), with_keyset)
         if not dispatch_key and self.dispatch_key is None:
             raise RegistrationError("a fallback needs a dispatch key")
-
-        def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
-
-        kernel = fn if fn is fallthrough_kernel else Boxed(call)
         key = _name(self._key(dispatch_key))
         where = caller()
         with lock:
@@ -155,7 +148,7 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, handle: Handle) -> None:
+    def keep(self, handle: Removable) -> None:
         """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
@@ -206,7 +199,7 @@ class Contents:
         self.is_definer = is_definer
         self.where = where
         self.operators: list[Operator] = []
-        self.handles: list[Handle] = []
+        self.handles: list[Removable] = []
         self.is_destroyed = False
         if is_definer:
             with lock:
@@ -242,6 +235,24 @@ class Contents:
             for name in served:
                 if name in operators:
                     lost_kernels.note(name, self.where)
+
+
+def _is_kernel(fn: Any) -> bool:
+    """Whether it says itself what it is a kernel for."""
+    return fn is fallthrough_kernel or isinstance(fn, Wrapper)
+
+
+def _checked(fn: Any) -> Callable[..., Any]:
+    if not callable(fn):
+        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+    return fn  # type: ignore[no-any-return]
+
+
+def _boxed(fn: Callable[..., Any], with_keyset: bool) -> Boxed:
+    def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
+
+    return Boxed(call)
 
 
 def _check_free(name: str, key: Key) -> None:

@@ -276,7 +276,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
-            if self.requires_grad:
+            if with_modes(self.keys) & GRAD:
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )

@@ -8,13 +8,15 @@ of derivatives.yaml. Calls of in-place variants are nodes of the same class.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from opwright_codegen.derivative_model import DEFAULT_KEY, DerivativeSet, Differentiability
-from opwright_codegen.formula_ast import Formula
+from opwright_codegen.derivative_model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
+from opwright_codegen.formula_ast import Attribute, Call, Formula, Kind, Reference
+from opwright_codegen.formula_parser import parse
+from opwright_codegen.formula_resolve import Scope, resolve
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorGroup, OperatorSet
+from opwright_codegen.model import OperatorGroup, OperatorSet, Text
 from opwright_codegen.names import Namer
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
@@ -30,9 +32,9 @@ TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
     "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
-    "dtypes", "edges_of", "list", "math", "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history",
-    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_original", "save_result",
-    "type", "unpack", "unpack_all", "unpack_optional",
+    "dtypes", "edges_of", "list", "math", "move_history", "ndarray", "next_sequence", "not_implemented", "ops",
+    "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all", "save_optional",
+    "save_original", "save_result", "type", "unpack", "unpack_all", "unpack_optional",
 )  # fmt: skip
 
 
@@ -59,21 +61,44 @@ class _Block:
 def recordings(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Recording, ...]:
     """What is recorded, by entry of derivatives.yaml: the operator, its in-place variants, those with `out=`."""
     namer = Namer(_RESERVED)
-    groups = {group.functional.name: group for group in operators.groups if group.functional is not None}
-    found = []
+    groups = {member.name: group for group in operators.groups for member in group.members}
+    found: list[Recording] = []
     counts: dict[str, int] = {}
     for name, by_key in derivatives.entries.items():
         for key, entry in by_key.items():
-            if name not in view.operators or not entry.derivatives:
+            if name not in view.operators:
+                continue
+            variants = [
+                variant
+                for variant in _variants(name, groups.get(name), view)
+                if variant.name == name or variant.name not in derivatives.entries
+            ]
+            if not entry.derivatives:
+                entry = _without_gradient(entry)
+                variants = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
+                variants = [each for each in variants if not each.operator.is_view_like]
+            if not variants:
                 continue
             prefix = _prefix(entry.operator.schema.name.base)
             number = counts[prefix] = counts.get(prefix, -1) + 1
             node = namer.claim(f"{prefix}{number}")
             dispatch = "Autograd" if key == DEFAULT_KEY else key
-            for variant in _variants(name, groups.get(name), view):
+            for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
                 found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
     return tuple(found)
+
+
+def _without_gradient(entry: Differentiability) -> Differentiability:
+    """What in-place variants of an operator record whose result has no gradient: that of the old value is zero."""
+    grad = Reference(Kind.GRAD, "grad")
+    zeros = Call(Attribute(grad, "new_zeros"), (Attribute(grad, "shape"),))
+    own, *others = (a.name for a in entry.operator.schema.arguments if a.type.is_tensor_like)
+    text = Text("0", entry.location)
+    derivative = Derivative((own,), text, zeros, gradients=(0,), gradient_names=frozenset(("grad",)))
+    return replace(
+        entry, derivatives=(derivative,), non_differentiable=tuple(others), differentiable_outputs=(0,), condition=None
+    )
 
 
 def _prefix(base: str) -> str:
@@ -121,6 +146,7 @@ def _block(
     builder = NodeBuilder(
         view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, operators, functions
     )
+    guard = _guard(first.entry, view)
     wrappers = []
     refusals = []
     for recording in own:
@@ -129,9 +155,16 @@ def _block(
             continue
         is_fast = _is_fast(recording.view, shims)
         wrappers.append(
-            WrapperBuilder(recording.view, recording.function, builder, view.builtins, None, is_fast).build()
+            WrapperBuilder(recording.view, recording.function, builder, view.builtins, guard, is_fast).build()
         )
     return _Block(builder.build(), tuple(wrappers), tuple(refusals))
+
+
+def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
+    """The condition under which calls are recorded, where there is one."""
+    if entry.condition is None:
+        return None
+    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.names.packets))
 
 
 def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:

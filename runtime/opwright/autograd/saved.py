@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from types import TracebackType
@@ -11,8 +12,9 @@ from typing import Any, Final
 
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
-from opwright.autograd.nodes import Edge, Node, node_of, number_of
+from opwright.autograd.nodes import Edge, MultipleOutputs, Node, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
+from opwright.autograd.views import ViewOfBase
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
@@ -34,9 +36,10 @@ _blocks = 0  # how many blocks with hooks are open in any thread: zero is told f
 
 
 class _SavedResult:
-    """A node's own result: kept without the edge back to the node, which would make a cycle."""
+    """A node's own result: kept without the edge back to the node, which would make a cycle. Of a write to a view the
+    result is a view of what the write made of its base, so it is that write's node it leads to."""
 
-    __slots__ = ("array", "instance", "keys", "number", "storage", "tangent", "version")
+    __slots__ = ("array", "instance", "keys", "number", "storage", "tangent", "version", "write")
 
     def __init__(self, result: Tensor, number: int) -> None:
         self.instance = None if type(result) is Tensor else _instance_like(result)
@@ -46,6 +49,15 @@ class _SavedResult:
         self.version = self.storage.version
         self.number = number
         self.tangent: Tangent | None = None
+        edge = result.edge
+        self.write = weakref.ref(edge.edges[0]) if isinstance(edge, ViewOfBase) else None
+
+    def edge(self, node: Node) -> Edge:
+        """Its place in the graph."""
+        write = None if self.write is None else self.write()
+        if write is not None:
+            return ViewOfBase.after(write)
+        return (node, self.number) if isinstance(node, MultipleOutputs) else node
 
     def tensor(self, edge: Edge) -> Tensor:
         """The result again, with its place in the graph."""
@@ -174,7 +186,7 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
         tensor, version = saved
         raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
     if isinstance(saved, _SavedResult):
-        edge = _own_edge(node, saved.number)
+        edge = saved.edge(node)
         made = saved.tensor(edge)
         if saved.storage.version != saved.version:
             raise _modified(made, edge, saved.version, saved.storage.version)
@@ -189,12 +201,6 @@ def _freed(node: Node) -> RuntimeError:
         ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a "
         "second time or if you need to access saved tensors after calling backward."
     )
-
-
-def _own_edge(node: Node, number: int) -> Edge:
-    from opwright.autograd.nodes import MultipleOutputs
-
-    return (node, number) if isinstance(node, MultipleOutputs) else node
 
 
 def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
