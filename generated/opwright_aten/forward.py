@@ -13,7 +13,6 @@ from typing import Any
 
 from opwright.autograd.forward import or_zeros, sum_terms
 from opwright.forward_rules import ForwardRule, TangentFormula
-from opwright.kernels.gradients import decompositions as decompositions_gradients
 from opwright.kernels.gradients import forward as forward_gradients
 from opwright.kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
 from opwright.kernels.gradients import linear_algebra as linear_algebra_gradients
@@ -565,12 +564,13 @@ def pow_Tensor_Scalar(self: Any, exponent: Any, self_t: Any) -> Any:
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor: result
 def pow_Tensor_Tensor(self: Any, exponent: Any, self_t: Any, exponent_t: Any, result: Any) -> Any:
-    return sum_terms(
-        None if self_t is None else pointwise_gradients.pow_self_backward(self_t.conj(), self, exponent).conj(),
-        None
-        if exponent_t is None
-        else pointwise_gradients.pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj(),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = pointwise_gradients.pow_self_backward(self_t.conj(), self, exponent).conj()
+    term1 = None
+    if exponent_t is not None:
+        term1 = pointwise_gradients.pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj()
+    return sum_terms(term0, term1)
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor: result
@@ -1618,14 +1618,23 @@ def binary_cross_entropy_default(
     self_t: Any,
     target_t: Any,
 ) -> Any:
-    return sum_terms(
-        None
-        if self_t is None
-        else forward_gradients.loss_forward(self_t * nn_gradients.binary_cross_entropy_derivative(self, target), weight, reduction),
-        None
-        if target_t is None
-        else forward_gradients.loss_forward(target_t * nn_gradients.binary_cross_entropy_target_derivative(self), weight, reduction),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.binary_cross_entropy_derivative(self, target),
+            weight,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.binary_cross_entropy_target_derivative(self),
+            weight,
+            reduction,
+        )
+    return sum_terms(term0, term1)
 
 
 # binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
@@ -1639,33 +1648,41 @@ def binary_cross_entropy_with_logits_default(
     self_t: Any,
     target_t: Any,
 ) -> Any:
-    return sum_terms(
-        None
-        if self_t is None
-        else forward_gradients.loss_forward(self_t * nn_gradients.logits_derivative(self, target, pos_weight), weight, reduction),
-        None
-        if target_t is None
-        else forward_gradients.loss_forward(target_t * nn_gradients.logits_target_derivative(self, pos_weight), weight, reduction),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.logits_derivative(self, target, pos_weight),
+            weight,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.logits_target_derivative(self, pos_weight),
+            weight,
+            reduction,
+        )
+    return sum_terms(term0, term1)
 
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor: result
 def huber_loss_default(self: Any, target: Any, reduction: Any, delta: Any, self_t: Any, target_t: Any) -> Any:
-    return sum_terms(
-        None
-        if self_t is None
-        else forward_gradients.loss_forward(self_t * ops.clamp(self - target, -delta, delta), None, reduction),
-        None
-        if target_t is None
-        else forward_gradients.loss_forward(target_t * ops.clamp(target - self, -delta, delta), None, reduction),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(self_t, ops.clamp(self - target, -delta, delta), None, reduction)
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(target_t, ops.clamp(target - self, -delta, delta), None, reduction)
+    return sum_terms(term0, term1)
 
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
 def mse_loss_default(self: Any, target: Any, reduction: Any, self_t: Any, target_t: Any) -> Any:
     return sum_terms(
-        None if self_t is None else forward_gradients.loss_forward(self_t * (2 * (self - target)), None, reduction),
-        None if target_t is None else forward_gradients.loss_forward(target_t * (2 * (target - self)), None, reduction),
+        None if self_t is None else forward_gradients.loss_forward(self_t, 2 * (self - target), None, reduction),
+        None if target_t is None else forward_gradients.loss_forward(target_t, 2 * (target - self), None, reduction),
     )
 
 
@@ -1683,14 +1700,23 @@ def nll_loss2d_forward_default(target: Any, weight: Any, reduction: Any, ignore_
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor: result
 def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, self_t: Any, target_t: Any) -> Any:
-    return sum_terms(
-        None
-        if self_t is None
-        else forward_gradients.loss_forward(self_t * nn_gradients.smooth_l1_derivative(self - target, beta), None, reduction),
-        None
-        if target_t is None
-        else forward_gradients.loss_forward(target_t * nn_gradients.smooth_l1_derivative(target - self, beta), None, reduction),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.smooth_l1_derivative(self - target, beta),
+            None,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.smooth_l1_derivative(target - self, beta),
+            None,
+            reduction,
+        )
+    return sum_terms(term0, term1)
 
 
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
@@ -1931,15 +1957,36 @@ def convolution_default(
     bias_t: Any,
     result: Any,
 ) -> Any:
-    return sum_terms(
-        None
-        if input_t is None
-        else ops.convolution(input_t, weight, None, stride, padding, dilation, transposed, output_padding, groups),
-        None
-        if weight_t is None
-        else ops.convolution(input, weight_t, None, stride, padding, dilation, transposed, output_padding, groups),
-        None if bias_t is None else forward_gradients.along_channels(bias_t, result.ndim),
-    )
+    term0 = None
+    if input_t is not None:
+        term0 = ops.convolution(
+            input_t,
+            weight,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term1 = None
+    if weight_t is not None:
+        term1 = ops.convolution(
+            input,
+            weight_t,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term2 = None
+    if bias_t is not None:
+        term2 = forward_gradients.along_channels(bias_t, result.ndim)
+    return sum_terms(term0, term1, term2)
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor: result
@@ -2233,12 +2280,8 @@ def cholesky_solve_default(self: Any, input2: Any, upper: Any, self_t: Any, inpu
 # _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor: result
 def _cdist_forward_default(x1: Any, x2: Any, p: Any, x1_t: Any, x2_t: Any, result: Any) -> Any:
     return sum_terms(
-        None
-        if x1_t is None
-        else (decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result) * ops.unsqueeze(x1_t, -2)).sum(-1),
-        None
-        if x2_t is None
-        else -(decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, p, result) * ops.unsqueeze(x2_t, -3)).sum(-1),
+        None if x1_t is None else forward_gradients.distance_forward(ops.unsqueeze(x1_t, -2), x1, x2, p, result),
+        None if x2_t is None else -forward_gradients.distance_forward(ops.unsqueeze(x2_t, -3), x1, x2, p, result),
     )
 
 
@@ -2260,15 +2303,36 @@ def _convolution_default(
     bias_t: Any,
     result: Any,
 ) -> Any:
-    return sum_terms(
-        None
-        if input_t is None
-        else ops.convolution(input_t, weight, None, stride, padding, dilation, transposed, output_padding, groups),
-        None
-        if weight_t is None
-        else ops.convolution(input, weight_t, None, stride, padding, dilation, transposed, output_padding, groups),
-        None if bias_t is None else forward_gradients.along_channels(bias_t, result.ndim),
-    )
+    term0 = None
+    if input_t is not None:
+        term0 = ops.convolution(
+            input_t,
+            weight,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term1 = None
+    if weight_t is not None:
+        term1 = ops.convolution(
+            input,
+            weight_t,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term2 = None
+    if bias_t is not None:
+        term2 = forward_gradients.along_channels(bias_t, result.ndim)
+    return sum_terms(term0, term1, term2)
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor: result
@@ -2279,12 +2343,8 @@ def copy_default(src_t: Any, result: Any) -> Any:
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor: result
 def _euclidean_dist_default(x1: Any, x2: Any, x1_t: Any, x2_t: Any, result: Any) -> Any:
     return sum_terms(
-        None
-        if x1_t is None
-        else (decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result) * ops.unsqueeze(x1_t, -2)).sum(-1),
-        None
-        if x2_t is None
-        else -(decompositions_gradients.distance_backward(ops.ones_like(result), x1, x2, 2, result) * ops.unsqueeze(x2_t, -3)).sum(-1),
+        None if x1_t is None else forward_gradients.distance_forward(ops.unsqueeze(x1_t, -2), x1, x2, 2, result),
+        None if x2_t is None else -forward_gradients.distance_forward(ops.unsqueeze(x2_t, -3), x1, x2, 2, result),
     )
 
 
@@ -2301,8 +2361,8 @@ def linalg_pinv_atol_rtol_tensor(self: Any, self_t: Any, result: Any) -> Any:
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
 #     S, Tensor Vh): U, S, Vh
-def _linalg_svd_default(A: Any, full_matrices: Any, A_t: Any, U: Any, S: Any, Vh: Any) -> Any:
-    return forward_linear_algebra_gradients.svd_forward(A_t, A, U, S, Vh, full_matrices)
+def _linalg_svd_default(A: Any, A_t: Any, U: Any, S: Any, Vh: Any) -> Any:
+    return forward_linear_algebra_gradients.svd_forward(A_t, A, U, S, Vh)
 
 
 # remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor: result
@@ -2312,7 +2372,7 @@ def remainder_Scalar_Tensor(self: Any, other: Any, other_t: Any) -> Any:
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
 def soft_margin_loss_default(self: Any, target: Any, reduction: Any, self_t: Any) -> Any:
-    return forward_gradients.loss_forward(self_t * -target * ops.sigmoid(-target * self), None, reduction)
+    return forward_gradients.loss_forward(self_t, -target * ops.sigmoid(-target * self), None, reduction)
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor: result
@@ -3166,7 +3226,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(linalg_pinv_atol_rtol_tensor, (0,), (0,), (0,), (0,)),),
         (),
     ),
-    "_linalg_svd": ForwardRule((0,), (TangentFormula(_linalg_svd_default, (0, 1), (0,), (0, 1, 2), (0, 1, 2)),), ()),
+    "_linalg_svd": ForwardRule((0,), (TangentFormula(_linalg_svd_default, (0,), (0,), (0, 1, 2), (0, 1, 2)),), ()),
     "remainder.Scalar_Tensor": ForwardRule(
         (1,),
         (TangentFormula(remainder_Scalar_Tensor, (0, 1), (1,), (), (0,)),),

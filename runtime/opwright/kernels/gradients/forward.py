@@ -10,6 +10,7 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
+from opwright.kernels.gradients.decompositions import distance_backward
 from opwright.kernels.gradients.nn import MEAN, statistics
 from opwright.kernels.gradients.pointwise import real_part_for
 
@@ -24,6 +25,11 @@ def reduced_forward(
     product = aten.conj(slope) * tangent
     total = aten.sum(product) if dim is None or dim == [] else aten.sum(product, dim, keepdim)
     return real_part_for(result.dtype, total).reshape(result.shape)
+
+
+def distance_forward(tangent: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
+    """Of the distance of each row of `x1` from each of `x2`, from the tangent of their difference."""
+    return (distance_backward(aten.ones_like(result), x1, x2, p, result) * tangent).sum(-1)
 
 
 def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
@@ -57,9 +63,9 @@ def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return a_t * share + a * share * (1 - share) * b_t
 
 
-def loss_forward(change: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
-    """Of a loss that is the mean or sum of its elements, from the changes of these."""
-    change = change if weight is None else change * weight
+def loss_forward(tangent: Tensor, slope: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+    """Of a loss that is the mean or sum of its elements, from the slope of each."""
+    change = tangent * slope if weight is None else tangent * slope * weight
     if not reduction:
         return change
     return aten.mean(change) if reduction == MEAN else aten.sum(change)

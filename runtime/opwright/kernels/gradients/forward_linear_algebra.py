@@ -94,13 +94,15 @@ def eig_forward(A_t: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, T
     return aten.diagonal(inner, 0, -2, -1), turned - vectors * along
 
 
-def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor, full: bool) -> tuple[Any, Tensor, Any]:
-    """Of the reduced factors, where singular values differ. Of full matrices, what is beyond these is not unique."""
+def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tuple[Any, Tensor, Any]:
+    """Of the reduced factors, where singular values differ. Of full matrices, what is beyond these is not unique: its
+    tangent is 0, as its gradient is."""
     if not U.numel() and S.numel():  # they were not asked for
         U, S, Vh = aten._linalg_svd(A, False, True)
         return None, _svd_values_forward(A_t, U, Vh)[0], None
-    if full and U.shape[-1] != Vh.shape[-1]:
-        raise RuntimeError("linalg_svd has no tangent for full_matrices=True of a matrix that is not square")
+    count = S.shape[-1]
+    beyond_U, beyond_V = U.shape[-1] - count, Vh.shape[-2] - count
+    U, Vh = aten.narrow(U, -1, 0, count), aten.narrow(Vh, -2, 0, count)
     S_t, inner = _svd_values_forward(A_t, U, Vh)
     rows, columns = aten.unsqueeze(S, -2), aten.unsqueeze(S, -1)
     E = gaps(S * S)
@@ -114,14 +116,13 @@ def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor, full: 
         angles = aten.diag_embed(aten.complex(aten.zeros_like(angles), angles))
         U_turn, V_turn = U_turn + angles, V_turn - angles
     U_t, Vh_t = U @ U_turn, V_turn.mH @ Vh
-    count = S.shape[-1]
     if U.shape[-2] > count:
         beyond = A_t @ Vh.mH / rows
         U_t = U_t + beyond - U @ (U.mH @ beyond)
     if Vh.shape[-1] > count:
         beyond = U.mH @ A_t / columns
         Vh_t = Vh_t + beyond - (beyond @ Vh.mH) @ Vh
-    return U_t, S_t, Vh_t
+    return aten.constant_pad_nd(U_t, [0, beyond_U]), S_t, aten.constant_pad_nd(Vh_t, [0, 0, 0, beyond_V])
 
 
 def _svd_values_forward(A_t: Tensor, U: Tensor, Vh: Tensor) -> tuple[Tensor, Tensor]:
