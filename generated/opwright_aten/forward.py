@@ -931,8 +931,8 @@ def linalg_vector_norm_default(self: Any, ord: Any, dim: Any, keepdim: Any, self
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor: result
-def logcumsumexp_default(self: Any, dim: Any, self_t: Any) -> Any:
-    return forward_gradients.logcumsumexp_forward(self_t, self, dim)
+def logcumsumexp_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.logcumsumexp_forward(self_t, self, result, dim)
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor: result
@@ -2701,7 +2701,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(linalg_vector_norm_default, (0, 1, 2, 3), (0,), (0,), (0,)),),
         (),
     ),
-    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (), (0,)),), ()),
+    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (0,), (0,)),), ()),
     "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),

@@ -44,13 +44,17 @@ def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return aten.stack(found, dim)
 
 
-def logcumsumexp_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
-    """The mean of the tangents so far, weighted by exp(x)."""
-    if not x.ndim or not x.numel():
+def logcumsumexp_forward(tangent: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The mean of the tangents so far, weighted by exp(x): element by element, so that no weight overflows."""
+    if not x.ndim or not x.shape[dim]:
         return tangent
-    size = aten.real(x) if as_dtype(x.dtype) in COMPLEX else x
-    weights = aten.exp(x - aten.detach(aten.amax(size, [dim], True)))
-    return aten.cumsum(weights * tangent, dim) / aten.cumsum(weights, dim)
+    found: list[Any] = []
+    before: Any = None
+    for value, change, total in zip(*(aten.unbind(each, dim) for each in (x, tangent, result)), strict=True):
+        own = aten.exp(value - total) * change
+        found.append(own if before is None else found[-1] * aten.exp(before - total) + own)
+        before = total
+    return aten.stack(found, dim)
 
 
 def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
