@@ -14,7 +14,17 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
-from opwright.registrations import Boxed, Key, UserKernel, fallthrough_kernel, kernels, lock
+from opwright.registrations import (
+    Boxed,
+    Fallthrough,
+    Kernel,
+    Key,
+    UserKernel,
+    Wrapper,
+    fallthrough_kernel,
+    kernels,
+    lock,
+)
 from opwright.registry import Handle, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
@@ -78,7 +88,7 @@ class Library:
     def impl(
         self,
         op_name: str | Operator,
-        fn: Callable[..., Any],
+        fn: Callable[..., Any] | Wrapper,
         dispatch_key: DispatchKey | str = "",
         *,
         with_keyset: bool = False,
@@ -92,8 +102,7 @@ class Library:
         RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
         has a CompositeImplicitAutograd kernel.
         """
-        if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        kernel = _as_kernel(fn, lambda function: UserKernel(function, with_keyset))
         name = self._qualified(op_name)
         key = self._key(dispatch_key)
         where = caller()
@@ -106,12 +115,11 @@ class Library:
                     f"{name} needs no kernel for tensors without data: it has a CompositeImplicitAutograd kernel, "
                     "which runs on them; give the operators it calls such kernels"
                 )
-            kernel = fn if fn is fallthrough_kernel else UserKernel(fn, with_keyset)
             self._contents.handles.append(register(name, _name(key), kernel, where=where))
             lost_kernels.forget(name)
 
     def fallback(
-        self, fn: Callable[..., Any], dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
+        self, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
     ) -> None:
         """Register what serves a key for every operator without a kernel there: `fn(op, *args, **kwargs)`.
 
@@ -121,15 +129,16 @@ class Library:
             raise RegistrationError(
                 f"a fallback serves every namespace: register it in a Library of '_', not '{self.ns}'"
             )
-        if not callable(fn):
-            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if not dispatch_key and self.dispatch_key is None:
             raise RegistrationError("a fallback needs a dispatch key")
 
-        def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
+        def boxed(function: Callable[..., Any]) -> Boxed:
+            def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+                return function(*((keyset,) if with_keyset else ()), operator, *args, **kwargs)
 
-        kernel = fn if fn is fallthrough_kernel else Boxed(call)
+            return Boxed(call)
+
+        kernel = _as_kernel(fn, boxed)
         key = _name(self._key(dispatch_key))
         where = caller()
         with lock:
@@ -286,3 +295,15 @@ def scoped_library(ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> 
         yield library
     finally:
         library.destroy()
+
+
+def _as_kernel(fn: Callable[..., Any] | Wrapper, make: Callable[[Callable[..., Any]], Kernel]) -> Kernel:
+    """What is registered for a function: what is made of it, unless it is a mark, or serves any operator (as those of
+    `opwright.autograd.fallbacks`). Raises TypeError for what cannot be called."""
+    if fn is fallthrough_kernel:
+        return Fallthrough()
+    if isinstance(fn, Wrapper):
+        return fn
+    if not callable(fn):
+        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+    return make(fn)
