@@ -17,10 +17,13 @@ from opwright_codegen.derivative_model import DerivativeSet
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.layout import fill_comment
 from opwright_codegen.model import OperatorSet
+from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.targets import (
     autograd,
     composites,
+    custom_op,
     fakes,
+    forward,
     inplace_or_view,
     kernels_cpu,
     kernels_cuda,
@@ -35,7 +38,7 @@ from opwright_codegen.targets.kernels import shim_names
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, namespace_view
 
-__all__ = ["render"]
+__all__ = ["render", "render_operator"]
 
 
 def render(
@@ -61,9 +64,12 @@ def render(
     view = namespace_view(operators, namespace, package, project)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
-    recorded = _Recorded((), gradients or KernelModules(()))
+    recorded = _Recorded((), (), gradients or KernelModules(()))
     if derivatives is not None:
-        recorded = recorded._replace(recordings=autograd.recordings(view, operators, derivatives))
+        recorded = recorded._replace(
+            recordings=autograd.recordings(view, operators, derivatives),
+            rules=forward.rules(view, operators, derivatives),
+        )
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
     shared = {"header": _header(view), "namespace": namespace}
     for name, template, context in _files(view, bindings, shims, recorded):
@@ -74,14 +80,22 @@ def render(
     return dict(sorted(found.items()))
 
 
+def render_operator(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> str:
+    """The functions of one operator that is defined at run time. `arrays` are the positions of the arguments that the
+    user's function takes as arrays, `returns_arrays` whether it returns one."""
+    context = custom_op.context(schema, arrays, returns_arrays=returns_arrays)
+    return _environment().get_template(custom_op.TEMPLATE).render(context)
+
+
 _BACKENDS = (kernels_cpu.BACKEND, kernels_cuda.BACKEND, fakes.BACKEND)
 _Context = Callable[[], Mapping[str, object] | None]
 
 
 class _Recorded(NamedTuple):
-    """What the package records, and the modules of backward functions."""
+    """What the package records, how tangents go through it, and the modules of backward functions."""
 
     recordings: Sequence[autograd.Recording]
+    rules: Sequence[forward.Rule]
     gradients: KernelModules
 
 
@@ -93,7 +107,7 @@ def _files(
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
     has_wrappers = bool(recorded.recordings or inplace_or_view.wrapped(bindings))
-    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers)
+    yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
     yield "methods.py", methods.TEMPLATE, lambda: methods.context(view)
@@ -102,9 +116,14 @@ def _files(
         yield module.FILE, kernel_shims.TEMPLATE, partial(_kernels, view, bindings, module.BACKEND, shims)
     yield fakes.FILE, fakes.TEMPLATE, lambda: fakes.context(view, bindings, shims["Meta"])
     yield "composites.py", composites.TEMPLATE, lambda: composites.context(view, bindings)
-    yield autograd.FILE, autograd.TEMPLATE, lambda: autograd.context(view, *recorded, shims["CPU"])
+    yield autograd.FILE, autograd.TEMPLATE, partial(_autograd, view, recorded, shims["CPU"])
+    yield forward.FILE, forward.TEMPLATE, lambda: forward.context(view, recorded.rules, recorded.gradients)
     yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
     yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
+
+
+def _autograd(view: NamespaceView, recorded: _Recorded, shims: Mapping[str, ShimNames]) -> Mapping[str, object] | None:
+    return autograd.context(view, recorded.recordings, recorded.gradients, shims)
 
 
 def _kernels(

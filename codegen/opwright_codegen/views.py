@@ -18,8 +18,8 @@ from opwright_codegen.schema import Argument, FunctionSchema, Return
 from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Side", "Tensors", "annotation", "namespace_view", "parameter_list",
-    "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
+    "NamespaceView", "OperatorView", "Parameter", "Parameters", "Side", "Tensors", "annotation", "namespace_view",
+    "parameter_list", "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
 ]  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str, project
     skipped = len(namespace) + 2 if namespace else 0
     views = {}
     packets: dict[str, list[OperatorView]] = {}
-    parameters_of = _Parameters(builtins)
+    parameters_of = Parameters(builtins)
     hidden = _hidden(own, names)
     for name, operator in own.items():
         found = names.stubs[name]
@@ -245,7 +245,7 @@ _REDUCTIONS = {"Mean": "1", "Sum": "2"}
 _ENUMS = {"MemoryFormat": "MemoryFormat", "Layout": "Layout"}
 
 
-class _Parameters:
+class Parameters:
     """Makes parameters. A file has far fewer distinct arguments than arguments, and the parser shares equal ones."""
 
     def __init__(self, builtins: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@
 #     schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
 """Operators of `aten`. Importing the package defines them and names their kernels, which load when first called."""
 
+from opwright.forward_rules import name_rules
 from opwright.registry import install
 from opwright.tensor import Tensor
 
@@ -14,4 +15,5 @@ from . import methods, ops, register
 __all__ = ["ops"]
 
 install("aten", register.KERNELS, register.WRAPPERS)
+name_rules("aten", f"{__package__}.forward")
 methods.install(Tensor)

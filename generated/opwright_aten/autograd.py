@@ -20,6 +20,7 @@ from opwright.autograd.recording import (
     check_inplace,
     check_no_gradient,
     edges_of,
+    move_history,
     not_implemented,
     rebase_history,
     record,
@@ -31,6 +32,7 @@ from opwright.autograd.saved import (
     save,
     save_all,
     save_optional,
+    save_original,
     save_result,
     unpack,
     unpack_all,
@@ -93,7 +95,7 @@ def abs_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AbsBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -143,7 +145,7 @@ def acos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -193,7 +195,7 @@ def acosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AcoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -271,7 +273,7 @@ def asin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -321,7 +323,7 @@ def asinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AsinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -371,7 +373,7 @@ def atan_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -421,7 +423,7 @@ def atanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = AtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -525,6 +527,30 @@ def _conj_physical_default(below: Callable[..., Tensor]) -> Kernel:
 _conj_physical_out = refuse_recording("_conj_physical", 0, 1)
 
 
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+class ConjPhysicalBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.conj(),)
+
+
+# conj_physical_(Tensor(a!) self) -> Tensor(a!)
+def conj_physical_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        check_inplace(self)
+        node = ConjPhysicalBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self), node)
+        return self
+
+    return kernel
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+conj_physical_out = refuse_recording("conj_physical", 0, 1)
+
+
 # cos(Tensor self) -> Tensor
 class CosBackward0(Recorded):
     __slots__ = ("self",)
@@ -564,7 +590,7 @@ def cos_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CosBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -614,7 +640,7 @@ def cosh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CoshBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -700,7 +726,7 @@ def digamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = DigammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -741,7 +767,7 @@ def erf_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -782,7 +808,7 @@ def erfc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ErfcBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1086,7 +1112,7 @@ def i0_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = I0Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1127,7 +1153,7 @@ def lgamma_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LgammaBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1177,7 +1203,7 @@ def log_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1227,7 +1253,7 @@ def log10_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log10Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1277,7 +1303,7 @@ def log1p_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log1PBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1327,7 +1353,7 @@ def log2_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = Log2Backward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1370,7 +1396,7 @@ def logit_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LogitBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.eps = eps
         rebase_history(below(self, eps), node)
         return self
@@ -1412,7 +1438,7 @@ def nan_to_num_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NanToNumBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, nan, posinf, neginf), node)
         return self
 
@@ -1748,7 +1774,7 @@ def sgn_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SgnBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         node.result = save_result(self)
         return self
@@ -1876,7 +1902,7 @@ def sin_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1917,7 +1943,7 @@ def sinc_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SincBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -1967,7 +1993,7 @@ def sinh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SinhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -2650,7 +2676,7 @@ def atan2_(below: Callable[..., Tensor]) -> Kernel:
         node = Atan2Backward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -2661,55 +2687,8 @@ def atan2_(below: Callable[..., Tensor]) -> Kernel:
 atan2_out = refuse_recording("atan2", 0, 1, 2)
 
 
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-class ClampBackward0(Recorded):
-    __slots__ = ("max", "min", "self")
-    self: Saved
-    min: Any
-    max: Any
-    saved = ("self",)
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_ = unpack(self.self, self)
-        return (ops.where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
-
-
-# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
-def clamp_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
-        result = below(self, min, max)
-        node = ClampBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        node.min = min
-        node.max = max
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
-def clamp__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
-        check_inplace(self)
-        node = ClampBackward0()
-        node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
-        node.min = min
-        node.max = max
-        rebase_history(below(self, min, max), node)
-        return self
-
-    return kernel
-
-
-# clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
-clamp_out = refuse_recording("clamp", 0, 3)
-
-
 # clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
-class ClampBackward1(Recorded):
+class ClampBackward0(Recorded):
     __slots__ = ("max", "min", "self")
     self: Saved
     min: Saved
@@ -2739,7 +2718,7 @@ class ClampBackward1(Recorded):
 def clamp_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
         result = below(self, min, max)
-        node = ClampBackward1()
+        node = ClampBackward0()
         node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
         node.self = save(self)
         node.min = save_optional(min)
@@ -2754,9 +2733,9 @@ def clamp_Tensor(below: Callable[..., Tensor]) -> Kernel:
 def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
         check_inplace(self)
-        node = ClampBackward1()
+        node = ClampBackward0()
         node.edges = (self.edge, None if min is None else min.edge, None if max is None else max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save_optional(min)
         node.max = save_optional(max)
         rebase_history(below(self, min, max), node)
@@ -2767,6 +2746,53 @@ def clamp__Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 # clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
 clamp_Tensor_out = refuse_recording("clamp", 0, 1, 2, 3)
+
+
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+class ClampBackward1(Recorded):
+    __slots__ = ("max", "min", "self")
+    self: Saved
+    min: Any
+    max: Any
+    saved = ("self",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (ops.where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
+
+
+# clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
+def clamp_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
+        result = below(self, min, max)
+        node = ClampBackward1()
+        node.edges = (self.edge,)
+        node.self = save(self)
+        node.min = min
+        node.max = max
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
+def clamp__default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, min: Any, max: Any) -> Tensor:
+        check_inplace(self)
+        node = ClampBackward1()
+        node.edges = (self.edge,)
+        node.self = save_original(self)
+        node.min = min
+        node.max = max
+        rebase_history(below(self, min, max), node)
+        return self
+
+    return kernel
+
+
+# clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
+clamp_out = refuse_recording("clamp", 0, 3)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -2810,7 +2836,7 @@ def clamp_max__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = max
         rebase_history(below(self, max), node)
         return self
@@ -2873,7 +2899,7 @@ def clamp_max__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMaxBackward1()
         node.edges = (self.edge, max.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.max = save(max)
         rebase_history(below(self, max), node)
         return self
@@ -2926,7 +2952,7 @@ def clamp_min__default(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = min
         rebase_history(below(self, min), node)
         return self
@@ -2989,7 +3015,7 @@ def clamp_min__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ClampMinBackward1()
         node.edges = (self.edge, min.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min = save(min)
         rebase_history(below(self, min), node)
         return self
@@ -3081,7 +3107,7 @@ def copysign__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3135,7 +3161,7 @@ def copysign__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopysignBackward1()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         node.result = save_result(self)
         return self
@@ -3198,7 +3224,7 @@ def div__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = DivBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -3304,7 +3330,7 @@ def div__Tensor_mode(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, other.edge)
         node.rounding_mode = rounding_mode
         node.other = save(other)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other, rounding_mode), node)
         return self
 
@@ -3531,7 +3557,7 @@ def fmod__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = FmodBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -3596,7 +3622,7 @@ def hypot_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HypotBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         node.result = save_result(self)
@@ -3756,7 +3782,7 @@ def lerp__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge, end.edge, weight.edge)
         node.weight = save(weight) if self.edge is not None or end.edge is not None else None
         node.end = save(end) if weight.edge is not None else None
-        node.self = save(ops.clone(self)) if weight.edge is not None else None
+        node.self = save_original(self) if weight.edge is not None else None
         rebase_history(below(self, end, weight), node)
         return self
 
@@ -4004,7 +4030,7 @@ def mul__Tensor(below: Callable[..., Tensor]) -> Kernel:
         node = MulBackward0()
         node.edges = (self.edge, other.edge)
         node.other = save(other) if self.edge is not None else None
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
 
@@ -4112,7 +4138,7 @@ def nextafter_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = NextafterBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if self.edge is not None else None
+        node.self = save_original(self) if self.edge is not None else None
         node.other = save(other) if self.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4192,7 +4218,7 @@ def pow__Scalar(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = exponent
         rebase_history(below(self, exponent), node)
         return self
@@ -4249,7 +4275,7 @@ def pow__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = PowBackward1()
         node.edges = (self.edge, exponent.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.exponent = save(exponent)
         rebase_history(below(self, exponent), node)
         node.result = save_result(self)
@@ -4371,7 +4397,7 @@ def remainder__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = RemainderBackward1()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self)) if other.edge is not None else None
+        node.self = save_original(self) if other.edge is not None else None
         node.other = save(other) if other.edge is not None else None
         rebase_history(below(self, other), node)
         return self
@@ -4500,8 +4526,38 @@ def special_xlog1py_default(below: Callable[..., Tensor]) -> Kernel:
 special_xlog1py_out = refuse_recording("special_xlog1py", 0, 1, 2)
 
 
-# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 class SpecialXlog1PyBackward1(Recorded):
+    __slots__ = ("other", "self")
+    self: Any
+    other: Saved
+    saved = ("other",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        other = unpack(self.other, self)
+        return (grad * self.self / (other + 1),)
+
+
+# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
+def special_xlog1py_self_scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Any, other: Tensor) -> Tensor:
+        result = below(self, other)
+        node = SpecialXlog1PyBackward1()
+        node.edges = (other.edge,)
+        node.self = self
+        node.other = save(other)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+special_xlog1py_self_scalar_out = refuse_recording("special_xlog1py", 1, 2)
+
+
+# special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor
+class SpecialXlog1PyBackward2(Recorded):
     __slots__ = ("other", "self")
     other: Any
     self: Saved
@@ -4520,7 +4576,7 @@ class SpecialXlog1PyBackward1(Recorded):
 def special_xlog1py_other_scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         result = below(self, other)
-        node = SpecialXlog1PyBackward1()
+        node = SpecialXlog1PyBackward2()
         node.edges = (self.edge,)
         node.other = other
         node.self = save(self)
@@ -4532,36 +4588,6 @@ def special_xlog1py_other_scalar(below: Callable[..., Tensor]) -> Kernel:
 
 # special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 special_xlog1py_other_scalar_out = refuse_recording("special_xlog1py", 0, 2)
-
-
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-class SpecialXlog1PyBackward2(Recorded):
-    __slots__ = ("other", "self")
-    self: Any
-    other: Saved
-    saved = ("other",)
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        other = unpack(self.other, self)
-        return (grad * self.self / (other + 1),)
-
-
-# special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
-def special_xlog1py_self_scalar(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Any, other: Tensor) -> Tensor:
-        result = below(self, other)
-        node = SpecialXlog1PyBackward2()
-        node.edges = (other.edge,)
-        node.self = self
-        node.other = save(other)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-special_xlog1py_self_scalar_out = refuse_recording("special_xlog1py", 1, 2)
 
 
 # special_zeta(Tensor self, Tensor other) -> Tensor
@@ -4844,7 +4870,7 @@ def xlogy__Tensor(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = XlogyBackward0()
         node.edges = (self.edge, other.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.other = save(other)
         rebase_history(below(self, other), node)
         return self
@@ -4921,7 +4947,7 @@ def xlogy__Scalar_Other(below: Callable[..., Tensor]) -> Kernel:
         node = XlogyBackward2()
         node.edges = (self.edge,)
         node.other = other
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self, other), node)
         return self
 
@@ -6065,7 +6091,7 @@ def cumprod_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CumprodBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         rebase_history(below(self, dim, dtype), node)
         node.result = save_result(self)
@@ -6306,39 +6332,8 @@ def logsumexp_default(below: Callable[..., Tensor]) -> Kernel:
 logsumexp_out = refuse_recording("logsumexp", 0, 3)
 
 
-# max(Tensor self) -> Tensor
-class MaxBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_ = unpack(self.self, self)
-        result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
-
-
-# max(Tensor self) -> Tensor
-def max_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MaxBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-max_unary_out = refuse_recording("max", 0, 1)
-
-
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class MaxBackward1(Recorded):
+class MaxBackward0(Recorded):
     __slots__ = ("dim", "indices", "keepdim", "self_shape")
     dim: int
     self_shape: Any
@@ -6355,7 +6350,7 @@ class MaxBackward1(Recorded):
 def max_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
-        node = MaxBackward1()
+        node = MaxBackward0()
         node.edges = (self.edge,)
         node.dim = dim
         node.self_shape = self.shape
@@ -6370,6 +6365,37 @@ def max_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
 # max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 max_dim_max = refuse_recording("max", 0, 3, 4)
+
+
+# max(Tensor self) -> Tensor
+class MaxBackward1(Recorded):
+    __slots__ = ("result", "self")
+    self: Saved
+    result: Saved
+    saved = ("self", "result")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (reductions_gradients.extreme_backward(grad, self_, result),)
+
+
+# max(Tensor self) -> Tensor
+def max_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        result = below(self)
+        node = MaxBackward1()
+        node.edges = (self.edge,)
+        node.self = save(self)
+        record(result, node)
+        node.result = save_result(result)
+        return result
+
+    return kernel
+
+
+# max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+max_unary_out = refuse_recording("max", 0, 1)
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -6499,39 +6525,8 @@ def median_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
 median_dim_values = refuse_recording("median", 0, 3, 4)
 
 
-# min(Tensor self) -> Tensor
-class MinBackward0(Recorded):
-    __slots__ = ("result", "self")
-    self: Saved
-    result: Saved
-    saved = ("self", "result")
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_ = unpack(self.self, self)
-        result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
-
-
-# min(Tensor self) -> Tensor
-def min_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        result = below(self)
-        node = MinBackward0()
-        node.edges = (self.edge,)
-        node.self = save(self)
-        record(result, node)
-        node.result = save_result(result)
-        return result
-
-    return kernel
-
-
-# min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-min_unary_out = refuse_recording("min", 0, 1)
-
-
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-class MinBackward1(Recorded):
+class MinBackward0(Recorded):
     __slots__ = ("dim", "indices", "keepdim", "self_shape")
     dim: int
     self_shape: Any
@@ -6548,7 +6543,7 @@ class MinBackward1(Recorded):
 def min_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
     def kernel(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
         values, indices = below(self, dim, keepdim)
-        node = MinBackward1()
+        node = MinBackward0()
         node.edges = (self.edge,)
         node.dim = dim
         node.self_shape = self.shape
@@ -6563,6 +6558,37 @@ def min_dim(below: Callable[..., tuple[Tensor, Tensor]]) -> Kernel:
 # min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
 #     values, Tensor(b!) indices)
 min_dim_min = refuse_recording("min", 0, 3, 4)
+
+
+# min(Tensor self) -> Tensor
+class MinBackward1(Recorded):
+    __slots__ = ("result", "self")
+    self: Saved
+    result: Saved
+    saved = ("self", "result")
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        result = unpack(self.result, self)
+        return (reductions_gradients.extreme_backward(grad, self_, result),)
+
+
+# min(Tensor self) -> Tensor
+def min_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        result = below(self)
+        node = MinBackward1()
+        node.edges = (self.edge,)
+        node.self = save(self)
+        record(result, node)
+        node.result = save_result(result)
+        return result
+
+    return kernel
+
+
+# min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+min_unary_out = refuse_recording("min", 0, 1)
 
 
 # mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -7306,7 +7332,7 @@ def as_strided_(below: Callable[..., Tensor]) -> Kernel:
         node.size = size
         node.stride = stride
         node.storage_offset = storage_offset
-        rebase_history(below(self, size, stride, storage_offset), node)
+        move_history(below(self, size, stride, storage_offset), node)
         return self
 
     return kernel
@@ -7563,7 +7589,7 @@ def squeeze__default(below: Callable[..., Tensor]) -> Kernel:
         node = SqueezeBackward0()
         node.edges = (self.edge,)
         node.self_shape = self.shape
-        rebase_history(below(self), node)
+        move_history(below(self), node)
         return self
 
     return kernel
@@ -7598,7 +7624,7 @@ def squeeze__dim(below: Callable[..., Tensor]) -> Kernel:
         node = SqueezeBackward1()
         node.edges = (self.edge,)
         node.self_shape = self.shape
-        rebase_history(below(self, dim), node)
+        move_history(below(self, dim), node)
         return self
 
     return kernel
@@ -7633,7 +7659,7 @@ def squeeze__dims(below: Callable[..., Tensor]) -> Kernel:
         node = SqueezeBackward2()
         node.edges = (self.edge,)
         node.self_shape = self.shape
-        rebase_history(below(self, dim), node)
+        move_history(below(self, dim), node)
         return self
 
     return kernel
@@ -7665,7 +7691,7 @@ def t_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = TBackward0()
         node.edges = (self.edge,)
-        rebase_history(below(self), node)
+        move_history(below(self), node)
         return self
 
     return kernel
@@ -7703,7 +7729,7 @@ def transpose_(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge,)
         node.dim0 = dim0
         node.dim1 = dim1
-        rebase_history(below(self, dim0, dim1), node)
+        move_history(below(self, dim0, dim1), node)
         return self
 
     return kernel
@@ -7850,7 +7876,7 @@ def unsqueeze_(below: Callable[..., Tensor]) -> Kernel:
         node = UnsqueezeBackward0()
         node.edges = (self.edge,)
         node.dim = dim
-        rebase_history(below(self, dim), node)
+        move_history(below(self, dim), node)
         return self
 
     return kernel
@@ -8659,9 +8685,9 @@ def index_add_default(below: Callable[..., Tensor]) -> Kernel:
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
 def index_add_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:
-        check_inplace(self)
         if self.edge is None and source.edge is None:
             return below(self, dim, index, source, alpha)
+        check_inplace(self)
         node = IndexAddBackward0()
         node.edges = (self.edge, source.edge)
         node.dim = dim
@@ -8719,9 +8745,9 @@ def index_copy_default(below: Callable[..., Tensor]) -> Kernel:
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
 def index_copy_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and source.edge is None:
             return below(self, dim, index, source)
+        check_inplace(self)
         node = IndexCopyBackward0()
         node.edges = (self.edge, source.edge)
         node.dim = dim
@@ -8768,9 +8794,9 @@ def index_fill_int_Scalar(below: Callable[..., Tensor]) -> Kernel:
 # index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def index_fill__int_Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
         if self.edge is None:
             return below(self, dim, index, value)
+        check_inplace(self)
         node = IndexFillBackward0()
         node.edges = (self.edge,)
         node.dim = dim
@@ -8824,9 +8850,9 @@ def index_fill_int_Tensor(below: Callable[..., Tensor]) -> Kernel:
 # index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)
 def index_fill__int_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and value.edge is None:
             return below(self, dim, index, value)
+        check_inplace(self)
         node = IndexFillBackward1()
         node.edges = (self.edge, value.edge)
         node.dim = dim
@@ -8879,8 +8905,8 @@ def index_put_default(below: Callable[..., Tensor]) -> Kernel:
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
 def index_put_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-        check_inplace(self)
         check_no_gradient("index_put_", "indices", indices)
+        check_inplace(self)
         node = IndexPutBackward0()
         node.edges = (self.edge, values.edge)
         node.accumulate = accumulate
@@ -8958,9 +8984,9 @@ def masked_fill_Scalar(below: Callable[..., Tensor]) -> Kernel:
 # masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 def masked_fill__Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
         if self.edge is None:
             return below(self, mask, value)
+        check_inplace(self)
         node = MaskedFillBackward0()
         node.edges = (self.edge,)
         node.mask = save(mask)
@@ -9011,9 +9037,9 @@ def masked_fill_Tensor(below: Callable[..., Tensor]) -> Kernel:
 # masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
 def masked_fill__Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and value.edge is None:
             return below(self, mask, value)
+        check_inplace(self)
         node = MaskedFillBackward1()
         node.edges = (self.edge, value.edge)
         node.mask = save(mask)
@@ -9066,9 +9092,9 @@ def masked_scatter_default(below: Callable[..., Tensor]) -> Kernel:
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
 def masked_scatter_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and source.edge is None:
             return below(self, mask, source)
+        check_inplace(self)
         node = MaskedScatterBackward0()
         node.edges = (self.edge, source.edge)
         node.mask = save(mask)
@@ -9124,9 +9150,9 @@ def put_default(below: Callable[..., Tensor]) -> Kernel:
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
 def put_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-        check_inplace(self)
         if self.edge is None and source.edge is None:
             return below(self, index, source, accumulate)
+        check_inplace(self)
         node = PutBackward0()
         node.edges = (self.edge, source.edge)
         node.accumulate = accumulate
@@ -9183,9 +9209,9 @@ def scatter_src(below: Callable[..., Tensor]) -> Kernel:
 # scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter__src(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and src.edge is None:
             return below(self, dim, index, src)
+        check_inplace(self)
         node = ScatterBackward0()
         node.edges = (self.edge, src.edge)
         node.dim = dim
@@ -9232,9 +9258,9 @@ def scatter_value(below: Callable[..., Tensor]) -> Kernel:
 # scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)
 def scatter__value(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-        check_inplace(self)
         if self.edge is None:
             return below(self, dim, index, value)
+        check_inplace(self)
         node = ScatterBackward1()
         node.edges = (self.edge,)
         node.dim = dim
@@ -9289,9 +9315,9 @@ def scatter_add_default(below: Callable[..., Tensor]) -> Kernel:
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
 def scatter_add_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        check_inplace(self)
         if self.edge is None and src.edge is None:
             return below(self, dim, index, src)
+        check_inplace(self)
         node = ScatterAddBackward0()
         node.edges = (self.edge, src.edge)
         node.dim = dim
@@ -9450,7 +9476,7 @@ def celu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         rebase_history(below(self, alpha), node)
         return self
@@ -9498,7 +9524,7 @@ def elu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = EluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.alpha = alpha
         node.scale = scale
         node.input_scale = input_scale
@@ -9544,7 +9570,7 @@ def gelu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = GeluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.approximate = approximate
         rebase_history(below(self, approximate), node)
         return self
@@ -9646,7 +9672,7 @@ def hardsigmoid_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardsigmoidBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9687,7 +9713,7 @@ def hardswish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardswishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -9732,7 +9758,7 @@ def hardtanh_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = HardtanhBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.min_val = min_val
         node.max_val = max_val
         rebase_history(below(self, min_val, max_val), node)
@@ -9777,7 +9803,7 @@ def leaky_relu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = LeakyReluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.negative_slope = negative_slope
         rebase_history(below(self, negative_slope), node)
         return self
@@ -9877,7 +9903,7 @@ def mish_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = MishBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10049,7 +10075,7 @@ def silu_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = SiluBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         rebase_history(below(self), node)
         return self
 
@@ -10210,7 +10236,7 @@ def threshold_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = ThresholdBackward0()
         node.edges = (self.edge,)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.threshold = threshold
         rebase_history(below(self, threshold, value), node)
         return self
@@ -12636,6 +12662,744 @@ def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
 view_as_real_copy_out = refuse_recording("view_as_real_copy", 0, 1)
 
 
+# bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
+class BitwiseAndBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def bitwise_and__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = BitwiseAndBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+class BitwiseAndBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def bitwise_and__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = BitwiseAndBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
+class BitwiseLeftShiftBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def bitwise_left_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = BitwiseLeftShiftBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+class BitwiseLeftShiftBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def bitwise_left_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = BitwiseLeftShiftBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_not(Tensor self) -> Tensor
+class BitwiseNotBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_not_(Tensor(a!) self) -> Tensor(a!)
+def bitwise_not_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        check_inplace(self)
+        node = BitwiseNotBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self), node)
+        return self
+
+    return kernel
+
+
+# bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
+class BitwiseOrBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def bitwise_or__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = BitwiseOrBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+class BitwiseOrBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def bitwise_or__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = BitwiseOrBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
+class BitwiseRightShiftBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def bitwise_right_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = BitwiseRightShiftBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+class BitwiseRightShiftBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def bitwise_right_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = BitwiseRightShiftBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
+class BitwiseXorBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def bitwise_xor__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = BitwiseXorBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+class BitwiseXorBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def bitwise_xor__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = BitwiseXorBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# eq.Scalar(Tensor self, Scalar other) -> Tensor
+class EqBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def eq__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = EqBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# eq.Tensor(Tensor self, Tensor other) -> Tensor
+class EqBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def eq__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = EqBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# floor_divide(Tensor self, Tensor other) -> Tensor
+class FloorDivideBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def floor_divide__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = FloorDivideBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
+class FloorDivideBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def floor_divide__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = FloorDivideBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# gcd(Tensor self, Tensor other) -> Tensor
+class GcdBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def gcd_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = GcdBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# ge.Scalar(Tensor self, Scalar other) -> Tensor
+class GeBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def ge__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = GeBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# ge.Tensor(Tensor self, Tensor other) -> Tensor
+class GeBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def ge__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = GeBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# gt.Scalar(Tensor self, Scalar other) -> Tensor
+class GtBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def gt__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = GtBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# gt.Tensor(Tensor self, Tensor other) -> Tensor
+class GtBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def gt__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = GtBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# lcm(Tensor self, Tensor other) -> Tensor
+class LcmBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def lcm_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LcmBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# le.Scalar(Tensor self, Scalar other) -> Tensor
+class LeBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def le__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = LeBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# le.Tensor(Tensor self, Tensor other) -> Tensor
+class LeBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def le__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LeBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# logical_and(Tensor self, Tensor other) -> Tensor
+class LogicalAndBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def logical_and_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LogicalAndBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# logical_not(Tensor self) -> Tensor
+class LogicalNotBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# logical_not_(Tensor(a!) self) -> Tensor(a!)
+def logical_not_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor) -> Tensor:
+        check_inplace(self)
+        node = LogicalNotBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self), node)
+        return self
+
+    return kernel
+
+
+# logical_or(Tensor self, Tensor other) -> Tensor
+class LogicalOrBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def logical_or_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LogicalOrBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# logical_xor(Tensor self, Tensor other) -> Tensor
+class LogicalXorBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def logical_xor_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LogicalXorBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# lt.Scalar(Tensor self, Scalar other) -> Tensor
+class LtBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def lt__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = LtBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# lt.Tensor(Tensor self, Tensor other) -> Tensor
+class LtBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def lt__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LtBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# ne.Scalar(Tensor self, Scalar other) -> Tensor
+class NeBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def ne__Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = NeBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# ne.Tensor(Tensor self, Tensor other) -> Tensor
+class NeBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def ne__Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = NeBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
+class LshiftBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# __ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = LshiftBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
+class LshiftBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# __ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = LshiftBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
+class RshiftBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# __irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        check_inplace(self)
+        node = RshiftBackward0()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
+# __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
+class RshiftBackward1(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (grad.new_zeros(grad.shape),)
+
+
+# __irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+def __irshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        if self.edge is None:
+            return below(self, other)
+        check_inplace(self)
+        node = RshiftBackward1()
+        node.edges = (self.edge,)
+        rebase_history(below(self, other), node)
+        return self
+
+    return kernel
+
+
 # bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 class BernoulliBackward0(Recorded):
     __slots__ = ()
@@ -12840,44 +13604,8 @@ def log_normal_(below: Callable[..., Tensor]) -> Kernel:
 log_normal_out = refuse_recording("log_normal", 0, 4)
 
 
-# random(Tensor self, *, Generator? generator=None) -> Tensor
-class RandomBackward0(Recorded):
-    __slots__ = ()
-
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        return (ops.zeros_like(grad),)
-
-
-# random(Tensor self, *, Generator? generator=None) -> Tensor
-def random_default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        result = below(self, generator)
-        node = RandomBackward0()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-def random__default(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = RandomBackward0()
-        node.edges = (self.edge,)
-        rebase_history(below(self, generator), node)
-        return self
-
-    return kernel
-
-
-# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-random_out = refuse_recording("random", 0, 2)
-
-
 # random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor
-class RandomBackward1(Recorded):
+class RandomBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
@@ -12888,7 +13616,7 @@ class RandomBackward1(Recorded):
 def random_from(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
         result = below(self, from_, to, generator)
-        node = RandomBackward1()
+        node = RandomBackward0()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12900,7 +13628,7 @@ def random_from(below: Callable[..., Tensor]) -> Kernel:
 def random__from(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = RandomBackward1()
+        node = RandomBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, from_, to, generator), node)
         return self
@@ -12913,7 +13641,7 @@ random_from_out = refuse_recording("random", 0, 4)
 
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
-class RandomBackward2(Recorded):
+class RandomBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
@@ -12924,7 +13652,7 @@ class RandomBackward2(Recorded):
 def random_to(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, to: int, generator: Generator | None) -> Tensor:
         result = below(self, to, generator)
-        node = RandomBackward2()
+        node = RandomBackward1()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12936,7 +13664,7 @@ def random_to(below: Callable[..., Tensor]) -> Kernel:
 def random__to(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, to: int, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = RandomBackward2()
+        node = RandomBackward1()
         node.edges = (self.edge,)
         rebase_history(below(self, to, generator), node)
         return self
@@ -12946,6 +13674,42 @@ def random__to(below: Callable[..., Tensor]) -> Kernel:
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 random_to_out = refuse_recording("random", 0, 3)
+
+
+# random(Tensor self, *, Generator? generator=None) -> Tensor
+class RandomBackward2(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+        return (ops.zeros_like(grad),)
+
+
+# random(Tensor self, *, Generator? generator=None) -> Tensor
+def random_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
+        result = below(self, generator)
+        node = RandomBackward2()
+        node.edges = (self.edge,)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+def random__default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, generator: Generator | None) -> Tensor:
+        check_inplace(self)
+        node = RandomBackward2()
+        node.edges = (self.edge,)
+        rebase_history(below(self, generator), node)
+        return self
+
+    return kernel
+
+
+# random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+random_out = refuse_recording("random", 0, 2)
 
 
 # uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor
@@ -13981,12 +14745,12 @@ def scatter_reduce_two(below: Callable[..., Tensor]) -> Kernel:
 #     Tensor(a!)
 def scatter_reduce__two(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
-        check_inplace(self)
         if self.edge is None and src.edge is None:
             return below(self, dim, index, src, reduce, include_self)
+        check_inplace(self)
         node = ScatterReduceBackward0()
         node.edges = (self.edge, src.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -14473,12 +15237,12 @@ def scatter_reduce__(below: Callable[..., Tensor]) -> Kernel:
 # scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)
 def scatter__reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
-        check_inplace(self)
         if self.edge is None and src.edge is None:
             return below(self, dim, index, src, reduce)
+        check_inplace(self)
         node = ScatterBackward2()
         node.edges = (self.edge, src.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.src = save(src)
@@ -14536,13 +15300,13 @@ def scatter_value_reduce(below: Callable[..., Tensor]) -> Kernel:
 # scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)
 def scatter__value_reduce(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-        check_inplace(self)
         if self.edge is None:
             return below(self, dim, index, value, reduce)
+        check_inplace(self)
         node = ScatterBackward3()
         node.edges = (self.edge,)
         node.reduce = reduce
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.value = value
@@ -14611,12 +15375,12 @@ def index_reduce_default(below: Callable[..., Tensor]) -> Kernel:
 #     Tensor(a!)
 def index_reduce_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
-        check_inplace(self)
         if self.edge is None and source.edge is None:
             return below(self, dim, index, source, reduce, include_self)
+        check_inplace(self)
         node = IndexReduceBackward0()
         node.edges = (self.edge, source.edge)
-        node.self = save(ops.clone(self))
+        node.self = save_original(self)
         node.dim = dim
         node.index = save(index)
         node.source = save(source)
@@ -14658,8 +15422,8 @@ def embedding_renorm_default(below: Callable[..., Tensor]) -> Kernel:
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
 def embedding_renorm_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
-        check_inplace(self)
         check_no_gradient("embedding_renorm_", "indices", indices)
+        check_inplace(self)
         node = EmbeddingRenormBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, indices, max_norm, norm_type), node)

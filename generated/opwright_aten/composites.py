@@ -69,7 +69,7 @@ def mvlgamma_(self: Tensor, p: int) -> Tensor:
 
 # mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.mvlgamma_default(self, p))
+    return write_out("mvlgamma", out, ops.mvlgamma_default(self, p))
 
 
 # special_erf(Tensor self) -> Tensor
@@ -993,7 +993,7 @@ def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, 
 # nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
 #     Tensor(a!)
 def nanmean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.nanmean_default(self, dim, keepdim, dtype=dtype))
+    return write_out("nanmean", out, ops.nanmean_default(self, dim, keepdim, dtype=dtype))
 
 
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
@@ -1010,7 +1010,7 @@ def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tens
 
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def frobenius_norm_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.frobenius_norm_dim(self, dim, keepdim))
+    return write_out("frobenius_norm", out, ops.frobenius_norm_dim(self, dim, keepdim))
 
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
@@ -1051,7 +1051,7 @@ def std_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: b
 
 # diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
 def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.diff_default(self, n, dim, prepend, append))
+    return write_out("diff", out, ops.diff_default(self, n, dim, prepend, append))
 
 
 # trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
@@ -1100,7 +1100,7 @@ def msort_default(self: Tensor) -> Tensor:
 # quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
 #     out) -> Tensor(a!)
 def quantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
-    return write_out(out, ops.quantile_default(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out("quantile", out, ops.quantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
@@ -1113,13 +1113,13 @@ def quantile_scalar_out(
     interpolation: str,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out("quantile", out, ops.quantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
 #     Tensor(a!) out) -> Tensor(a!)
 def nanquantile_out(self: Tensor, q: Tensor, dim: int | None, keepdim: bool, interpolation: str, out: Tensor) -> Tensor:
-    return write_out(out, ops.nanquantile_default(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out("nanquantile", out, ops.nanquantile_default(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear',
@@ -1132,12 +1132,12 @@ def nanquantile_scalar_out(
     interpolation: str,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
+    return write_out("nanquantile", out, ops.nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation))
 
 
 # matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.matmul_default(self, other))
+    return write_out("matmul", out, ops.matmul_default(self, other))
 
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
@@ -1148,12 +1148,12 @@ def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
 
 # linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
 def linalg_vecdot_out(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_vecdot_default(x, y, dim=dim))
+    return write_out("linalg_vecdot", out, ops.linalg_vecdot_default(x, y, dim=dim))
 
 
 # outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.outer_default(self, vec2))
+    return write_out("outer", out, ops.outer_default(self, vec2))
 
 
 # ger(Tensor self, Tensor vec2) -> Tensor
@@ -1164,32 +1164,32 @@ def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def inner_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.inner_default(self, other))
+    return write_out("inner", out, ops.inner_default(self, other))
 
 
 # tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)
 def tensordot_out(self: Tensor, other: Tensor, dims_self: list[int], dims_other: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.tensordot_default(self, other, dims_self, dims_other))
+    return write_out("tensordot", out, ops.tensordot_default(self, other, dims_self, dims_other))
 
 
 # kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def kron_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.kron_default(self, other))
+    return write_out("kron", out, ops.kron_default(self, other))
 
 
 # chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)
 def chain_matmul_out(matrices: list[Tensor], out: Tensor) -> Tensor:
-    return write_out(out, ops.chain_matmul_default(matrices))
+    return write_out("chain_matmul", out, ops.chain_matmul_default(matrices))
 
 
 # linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_multi_dot_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_multi_dot_default(tensors))
+    return write_out("linalg_multi_dot", out, ops.linalg_multi_dot_default(tensors))
 
 
 # linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_matrix_power_default(self, n))
+    return write_out("linalg_matrix_power", out, ops.linalg_matrix_power_default(self, n))
 
 
 # matrix_power(Tensor self, int n) -> Tensor
@@ -1200,7 +1200,7 @@ def matrix_power_default(self: Tensor, n: int) -> Tensor:
 
 # cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
 def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.cross_default(self, other, dim))
+    return write_out("cross", out, ops.cross_default(self, other, dim))
 
 
 # linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
@@ -1211,7 +1211,7 @@ def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
 
 # linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_inv_default(A))
+    return write_out("linalg_inv", out, ops.linalg_inv_default(A))
 
 
 # inverse(Tensor self) -> Tensor
@@ -1231,22 +1231,22 @@ def linalg_solve_ex_out(
     info: Tensor,
 ) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_solve_ex_default(A, B, left=left, check_errors=check_errors)
-    return write_out(result_, result0), write_out(info, result1)
+    return write_out("linalg_solve_ex", result_, result0), write_out("linalg_solve_ex", info, result1)
 
 
 # linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)
 def linalg_solve_out(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_solve_default(A, B, left=left))
+    return write_out("linalg_solve", out, ops.linalg_solve_default(A, B, left=left))
 
 
 # linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorinv_out(self: Tensor, ind: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_tensorinv_default(self, ind))
+    return write_out("linalg_tensorinv", out, ops.linalg_tensorinv_default(self, ind))
 
 
 # linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: list[int] | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_tensorsolve_default(self, other, dims))
+    return write_out("linalg_tensorsolve", out, ops.linalg_tensorsolve_default(self, other, dims))
 
 
 # linalg_det(Tensor A) -> Tensor
@@ -1264,7 +1264,7 @@ def det(self: Tensor) -> Tensor:
 # linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_slogdet_default(A)
-    return write_out(sign, result0), write_out(logabsdet, result1)
+    return write_out("linalg_slogdet", sign, result0), write_out("linalg_slogdet", logabsdet, result1)
 
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
@@ -1276,24 +1276,24 @@ def slogdet_default(self: Tensor) -> tuple[Tensor, Tensor]:
 # slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
 def slogdet_out(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.slogdet_default(self)
-    return write_out(sign, result0), write_out(logabsdet, result1)
+    return write_out("slogdet", sign, result0), write_out("slogdet", logabsdet, result1)
 
 
 # linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU,
 #     Tensor(b!) pivots)
 def linalg_lu_factor_out(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_lu_factor_default(A, pivot=pivot)
-    return write_out(LU, result0), write_out(pivots, result1)
+    return write_out("linalg_lu_factor", LU, result0), write_out("linalg_lu_factor", pivots, result1)
 
 
 # linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)
 def linalg_cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_cholesky_default(self, upper=upper))
+    return write_out("linalg_cholesky", out, ops.linalg_cholesky_default(self, upper=upper))
 
 
 # cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)
 def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.cholesky_default(self, upper))
+    return write_out("cholesky", out, ops.cholesky_default(self, upper))
 
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
@@ -1305,7 +1305,7 @@ def qr_default(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
 # qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
 def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.qr_default(self, some)
-    return write_out(Q, result0), write_out(R, result1)
+    return write_out("qr", Q, result0), write_out("qr", R, result1)
 
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
@@ -1318,17 +1318,17 @@ def linalg_eigh_default(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
 #     eigenvalues, Tensor(b!) eigenvectors)
 def linalg_eigh_eigvals(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.linalg_eigh_default(self, UPLO)
-    return write_out(eigvals, result0), write_out(eigvecs, result1)
+    return write_out("linalg_eigh", eigvals, result0), write_out("linalg_eigh", eigvecs, result1)
 
 
 # linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvalsh_out(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_eigvalsh_default(self, UPLO))
+    return write_out("linalg_eigvalsh", out, ops.linalg_eigvalsh_default(self, UPLO))
 
 
 # linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_eigvals_default(self))
+    return write_out("linalg_eigvals", out, ops.linalg_eigvals_default(self))
 
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
@@ -1348,19 +1348,23 @@ def linalg_svd_U(
     Vh: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.linalg_svd_default(A, full_matrices, driver=driver)
-    return write_out(U, result0), write_out(S, result1), write_out(Vh, result2)
+    return (
+        write_out("linalg_svd", U, result0),
+        write_out("linalg_svd", S, result1),
+        write_out("linalg_svd", Vh, result2),
+    )
 
 
 # linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)
 def linalg_svdvals_out(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_svdvals_default(A, driver=driver))
+    return write_out("linalg_svdvals", out, ops.linalg_svdvals_default(A, driver=driver))
 
 
 # svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) ->
 #     (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)
 def svd_U(self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.svd_default(self, some, compute_uv)
-    return write_out(U, result0), write_out(S, result1), write_out(V, result2)
+    return write_out("svd", U, result0), write_out("svd", S, result1), write_out("svd", V, result2)
 
 
 # linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
@@ -1372,7 +1376,11 @@ def linalg_pinv_atol_rtol_float_out(
     hermitian: bool,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_pinv_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian))
+    return write_out(
+        "linalg_pinv",
+        out,
+        ops.linalg_pinv_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian),
+    )
 
 
 # linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
@@ -1389,7 +1397,7 @@ def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Te
 
 # linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_pinv_rcond_tensor(self, rcond, hermitian))
+    return write_out("linalg_pinv", out, ops.linalg_pinv_rcond_tensor(self, rcond, hermitian))
 
 
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
@@ -1407,7 +1415,11 @@ def linalg_matrix_rank_atol_rtol_tensor_out(
     hermitian: bool,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_matrix_rank_atol_rtol_tensor(input, atol=atol, rtol=rtol, hermitian=hermitian))
+    return write_out(
+        "linalg_matrix_rank",
+        out,
+        ops.linalg_matrix_rank_atol_rtol_tensor(input, atol=atol, rtol=rtol, hermitian=hermitian),
+    )
 
 
 # linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False,
@@ -1419,7 +1431,11 @@ def linalg_matrix_rank_atol_rtol_float_out(
     hermitian: bool,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_matrix_rank_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian))
+    return write_out(
+        "linalg_matrix_rank",
+        out,
+        ops.linalg_matrix_rank_atol_rtol_float(self, atol=atol, rtol=rtol, hermitian=hermitian),
+    )
 
 
 # linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
@@ -1436,7 +1452,7 @@ def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -
 
 # linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_rank_out_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_matrix_rank_tol_tensor(input, tol, hermitian))
+    return write_out("linalg_matrix_rank", out, ops.linalg_matrix_rank_tol_tensor(input, tol, hermitian))
 
 
 # linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
@@ -1449,7 +1465,7 @@ def linalg_matrix_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_matrix_norm_default(self, ord, dim, keepdim, dtype=dtype))
+    return write_out("linalg_matrix_norm", out, ops.linalg_matrix_norm_default(self, ord, dim, keepdim, dtype=dtype))
 
 
 # linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool keepdim=False, *, ScalarType?
@@ -1462,7 +1478,7 @@ def linalg_matrix_norm_str_ord_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype=dtype))
+    return write_out("linalg_matrix_norm", out, ops.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype=dtype))
 
 
 # linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
@@ -1475,7 +1491,7 @@ def linalg_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_norm_default(self, ord, dim, keepdim, dtype=dtype))
+    return write_out("linalg_norm", out, ops.linalg_norm_default(self, ord, dim, keepdim, dtype=dtype))
 
 
 # linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None,
@@ -1488,7 +1504,7 @@ def linalg_norm_ord_str_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_norm_ord_str(self, ord, dim, keepdim, dtype=dtype))
+    return write_out("linalg_norm", out, ops.linalg_norm_ord_str(self, ord, dim, keepdim, dtype=dtype))
 
 
 # nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
@@ -1499,17 +1515,17 @@ def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
 
 # nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def nuclear_norm_dim_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.nuclear_norm_dim(self, dim, keepdim))
+    return write_out("nuclear_norm", out, ops.nuclear_norm_dim(self, dim, keepdim))
 
 
 # linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_cond_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_cond_default(self, p))
+    return write_out("linalg_cond", out, ops.linalg_cond_default(self, p))
 
 
 # linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_cond_p_str(self, p))
+    return write_out("linalg_cond", out, ops.linalg_cond_p_str(self, p))
 
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
@@ -1646,22 +1662,30 @@ def row_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
 
 # diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def diag_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.diag_default(self, diagonal))
+    return write_out("diag", out, ops.diag_default(self, diagonal))
 
 
 # tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.tril_indices_default(row, col, offset, dtype=out.dtype, device=out.device))
+    return write_out(
+        "tril_indices",
+        out,
+        ops.tril_indices_default(row, col, offset, dtype=out.dtype, device=out.device),
+    )
 
 
 # triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_indices_out(row: int, col: int, offset: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.triu_indices_default(row, col, offset, dtype=out.dtype, device=out.device))
+    return write_out(
+        "triu_indices",
+        out,
+        ops.triu_indices_default(row, col, offset, dtype=out.dtype, device=out.device),
+    )
 
 
 # masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
 def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.masked_select_default(self, mask))
+    return write_out("masked_select", out, ops.masked_select_default(self, mask))
 
 
 # argwhere(Tensor self) -> Tensor
@@ -1696,7 +1720,7 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.linear_default(input, weight, bias))
+    return write_out("linear", out, ops.linear_default(input, weight, bias))
 
 
 # layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
@@ -1739,7 +1763,11 @@ def _native_batch_norm_legit_out(
         momentum,
         eps,
     )
-    return write_out(out, result0), write_out(save_mean, result1), write_out(save_invstd, result2)
+    return (
+        write_out("_native_batch_norm_legit", out, result0),
+        write_out("_native_batch_norm_legit", save_mean, result1),
+        write_out("_native_batch_norm_legit", save_invstd, result2),
+    )
 
 
 # native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
@@ -1768,7 +1796,11 @@ def native_batch_norm_out(
         momentum,
         eps,
     )
-    return write_out(out, result0), write_out(save_mean, result1), write_out(save_invstd, result2)
+    return (
+        write_out("native_batch_norm", out, result0),
+        write_out("native_batch_norm", save_mean, result1),
+        write_out("native_batch_norm", save_invstd, result2),
+    )
 
 
 # selu(Tensor self) -> Tensor
@@ -1800,7 +1832,11 @@ def rrelu_with_noise_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator))
+    return write_out(
+        "rrelu_with_noise",
+        out,
+        ops.rrelu_with_noise_default(self, noise, lower, upper, training, generator),
+    )
 
 
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
@@ -1919,12 +1955,16 @@ def avg_pool1d_out(
     count_include_pad: bool,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad))
+    return write_out(
+        "avg_pool1d",
+        out,
+        ops.avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad),
+    )
 
 
 # adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool1d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.adaptive_avg_pool1d_default(self, output_size))
+    return write_out("adaptive_avg_pool1d", out, ops.adaptive_avg_pool1d_default(self, output_size))
 
 
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
@@ -1947,7 +1987,7 @@ def upsample_nearest2d_vec_out(
     scale_factors: list[float] | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.upsample_nearest2d_vec(input, output_size, scale_factors))
+    return write_out("upsample_nearest2d", out, ops.upsample_nearest2d_vec(input, output_size, scale_factors))
 
 
 # upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *,
@@ -1959,12 +1999,16 @@ def upsample_bilinear2d_vec_out(
     scale_factors: list[float] | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors))
+    return write_out(
+        "upsample_bilinear2d",
+        out,
+        ops.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors),
+    )
 
 
 # empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def empty_strided_out(size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.empty_strided_default(size, stride, dtype=out.dtype, device=out.device))
+    return write_out("empty_strided", out, ops.empty_strided_default(size, stride, dtype=out.dtype, device=out.device))
 
 
 # zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2361,6 +2405,7 @@ def hamming_window_periodic_alpha_beta_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "hamming_window",
         out,
         ops.hamming_window_periodic_alpha_beta(
             window_length,
@@ -2388,7 +2433,11 @@ def bartlett_window_default(
 
 # bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.bartlett_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+    return write_out(
+        "bartlett_window",
+        out,
+        ops.bartlett_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2406,7 +2455,11 @@ def blackman_window_default(
 
 # blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.blackman_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+    return write_out(
+        "blackman_window",
+        out,
+        ops.blackman_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2438,7 +2491,11 @@ def kaiser_window_periodic(
 
 # kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, out: Tensor) -> Tensor:
-    return write_out(out, ops.kaiser_window_beta(window_length, periodic, beta, dtype=out.dtype, device=out.device))
+    return write_out(
+        "kaiser_window",
+        out,
+        ops.kaiser_window_beta(window_length, periodic, beta, dtype=out.dtype, device=out.device),
+    )
 
 
 # empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -2479,7 +2536,7 @@ def eye_out(n: int, out: Tensor) -> Tensor:
 
 # eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
 def eye_m_out(n: int, m: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.eye_m(n, m, dtype=out.dtype, device=out.device))
+    return write_out("eye", out, ops.eye_m(n, m, dtype=out.dtype, device=out.device))
 
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -2717,7 +2774,11 @@ def randperm_out(n: int, out: Tensor) -> Tensor:
 
 # randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randperm_generator_out(n: int, generator: Generator | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.randperm_generator(n, generator=generator, dtype=out.dtype, device=out.device))
+    return write_out(
+        "randperm",
+        out,
+        ops.randperm_generator(n, generator=generator, dtype=out.dtype, device=out.device),
+    )
 
 
 # normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None,
@@ -2751,14 +2812,14 @@ def normal_float_float_out(
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def msort_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.msort_default(self))
+    return write_out("msort", out, ops.msort_default(self))
 
 
 # _unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
 #     (Tensor(a!), Tensor(b!))
 def _unique_out(self: Tensor, sorted: bool, return_inverse: bool, out0: Tensor, out1: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops._unique_default(self, sorted, return_inverse)
-    return write_out(out0, result0), write_out(out1, result1)
+    return write_out("_unique", out0, result0), write_out("_unique", out1, result1)
 
 
 # _unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!)
@@ -2773,7 +2834,11 @@ def _unique2_out(
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops._unique2_default(self, sorted, return_inverse, return_counts)
-    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+    return (
+        write_out("_unique2", out0, result0),
+        write_out("_unique2", out1, result1),
+        write_out("_unique2", out2, result2),
+    )
 
 
 # unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *,
@@ -2789,7 +2854,11 @@ def unique_dim_out(
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_dim_default(self, dim, sorted, return_inverse, return_counts)
-    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+    return (
+        write_out("unique_dim", out0, result0),
+        write_out("unique_dim", out1, result1),
+        write_out("unique_dim", out2, result2),
+    )
 
 
 # unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *,
@@ -2804,7 +2873,11 @@ def unique_consecutive_out(
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_consecutive_default(self, return_inverse, return_counts, dim)
-    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+    return (
+        write_out("unique_consecutive", out0, result0),
+        write_out("unique_consecutive", out1, result1),
+        write_out("unique_consecutive", out2, result2),
+    )
 
 
 # unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *,
@@ -2819,37 +2892,41 @@ def unique_dim_consecutive_out(
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     result0, result1, result2 = ops.unique_dim_consecutive_default(self, dim, return_inverse, return_counts)
-    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+    return (
+        write_out("unique_dim_consecutive", out0, result0),
+        write_out("unique_dim_consecutive", out1, result1),
+        write_out("unique_dim_consecutive", out2, result2),
+    )
 
 
 # bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
 def bincount_out(self: Tensor, weights: Tensor | None, minlength: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.bincount_default(self, weights, minlength))
+    return write_out("bincount", out, ops.bincount_default(self, weights, minlength))
 
 
 # linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_matmul_default(self, other))
+    return write_out("linalg_matmul", out, ops.linalg_matmul_default(self, other))
 
 
 # ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
 def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.ger_default(self, vec2))
+    return write_out("ger", out, ops.ger_default(self, vec2))
 
 
 # matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.matrix_power_default(self, n))
+    return write_out("matrix_power", out, ops.matrix_power_default(self, n))
 
 
 # inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def inverse_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.inverse_default(self))
+    return write_out("inverse", out, ops.inverse_default(self))
 
 
 # linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_det_out(A: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_det_default(A))
+    return write_out("linalg_det", out, ops.linalg_det_default(A))
 
 
 # linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False,
@@ -2861,42 +2938,46 @@ def linalg_pinv_atol_rtol_tensor_out(
     hermitian: bool,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian))
+    return write_out(
+        "linalg_pinv",
+        out,
+        ops.linalg_pinv_atol_rtol_tensor(self, atol=atol, rtol=rtol, hermitian=hermitian),
+    )
 
 
 # linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_pinv_out(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_pinv_default(self, rcond, hermitian))
+    return write_out("linalg_pinv", out, ops.linalg_pinv_default(self, rcond, hermitian))
 
 
 # linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_rank_out(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.linalg_matrix_rank_default(self, tol, hermitian))
+    return write_out("linalg_matrix_rank", out, ops.linalg_matrix_rank_default(self, tol, hermitian))
 
 
 # nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def nuclear_norm_out(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.nuclear_norm_default(self, keepdim))
+    return write_out("nuclear_norm", out, ops.nuclear_norm_default(self, keepdim))
 
 
 # _euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
 def _euclidean_dist_out(x1: Tensor, x2: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops._euclidean_dist_default(x1, x2))
+    return write_out("_euclidean_dist", out, ops._euclidean_dist_default(x1, x2))
 
 
 # unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()
 def unsafe_split_Tensor_out(self: Tensor, split_size: int, dim: int, out: list[Tensor]) -> None:
-    write_outs(out, ops.unsafe_split_Tensor(self, split_size, dim))
+    write_outs("unsafe_split", out, ops.unsafe_split_Tensor(self, split_size, dim))
 
 
 # unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()
 def unsafe_split_with_sizes_out(self: Tensor, split_sizes: list[int], dim: int, out: list[Tensor]) -> None:
-    write_outs(out, ops.unsafe_split_with_sizes_default(self, split_sizes, dim))
+    write_outs("unsafe_split_with_sizes", out, ops.unsafe_split_with_sizes_default(self, split_sizes, dim))
 
 
 # alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def alias_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.alias_copy_default(self))
+    return write_out("alias_copy", out, ops.alias_copy_default(self))
 
 
 # as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out)
@@ -2908,103 +2989,103 @@ def as_strided_copy_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.as_strided_copy_default(self, size, stride, storage_offset))
+    return write_out("as_strided_copy", out, ops.as_strided_copy_default(self, size, stride, storage_offset))
 
 
 # detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def detach_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.detach_copy_default(self))
+    return write_out("detach_copy", out, ops.detach_copy_default(self))
 
 
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.diagonal_copy_default(self, offset, dim1, dim2))
+    return write_out("diagonal_copy", out, ops.diagonal_copy_default(self, offset, dim1, dim2))
 
 
 # expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)
 def expand_copy_out(self: Tensor, size: list[int], implicit: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.expand_copy_default(self, size, implicit=implicit))
+    return write_out("expand_copy", out, ops.expand_copy_default(self, size, implicit=implicit))
 
 
 # permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)
 def permute_copy_out(self: Tensor, dims: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.permute_copy_default(self, dims))
+    return write_out("permute_copy", out, ops.permute_copy_default(self, dims))
 
 
 # _reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def _reshape_alias_copy_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops._reshape_alias_copy_default(self, size, stride))
+    return write_out("_reshape_alias_copy", out, ops._reshape_alias_copy_default(self, size, stride))
 
 
 # select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)
 def select_copy_int_out(self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.select_copy_int(self, dim, index))
+    return write_out("select_copy", out, ops.select_copy_int(self, dim, index))
 
 
 # slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!)
 #     out) -> Tensor(a!)
 def slice_copy_Tensor_out(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.slice_copy_Tensor(self, dim, start, end, step))
+    return write_out("slice_copy", out, ops.slice_copy_Tensor(self, dim, start, end, step))
 
 
 # squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.squeeze_copy_default(self))
+    return write_out("squeeze_copy", out, ops.squeeze_copy_default(self))
 
 
 # squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_dim_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.squeeze_copy_dim(self, dim))
+    return write_out("squeeze_copy", out, ops.squeeze_copy_dim(self, dim))
 
 
 # squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
 def squeeze_copy_dims_out(self: Tensor, dim: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.squeeze_copy_dims(self, dim))
+    return write_out("squeeze_copy", out, ops.squeeze_copy_dims(self, dim))
 
 
 # t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def t_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.t_copy_default(self))
+    return write_out("t_copy", out, ops.t_copy_default(self))
 
 
 # transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)
 def transpose_copy_int_out(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.transpose_copy_int(self, dim0, dim1))
+    return write_out("transpose_copy", out, ops.transpose_copy_int(self, dim0, dim1))
 
 
 # unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
 def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.unfold_copy_default(self, dimension, size, step))
+    return write_out("unfold_copy", out, ops.unfold_copy_default(self, dimension, size, step))
 
 
 # unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 def unsqueeze_copy_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.unsqueeze_copy_default(self, dim))
+    return write_out("unsqueeze_copy", out, ops.unsqueeze_copy_default(self, dim))
 
 
 # view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_complex_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.view_as_complex_copy_default(self))
+    return write_out("view_as_complex_copy", out, ops.view_as_complex_copy_default(self))
 
 
 # view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def view_as_real_copy_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.view_as_real_copy_default(self))
+    return write_out("view_as_real_copy", out, ops.view_as_real_copy_default(self))
 
 
 # view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.view_copy_default(self, size))
+    return write_out("view_copy", out, ops.view_copy_default(self, size))
 
 
 # view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
 def view_copy_dtype_out(self: Tensor, dtype: DType, out: Tensor) -> Tensor:
-    return write_out(out, ops.view_copy_dtype(self, dtype))
+    return write_out("view_copy", out, ops.view_copy_dtype(self, dtype))
 
 
 # repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)
 def repeat_interleave_Tensor_out(repeats: Tensor, output_size: int | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.repeat_interleave_Tensor(repeats, output_size=output_size))
+    return write_out("repeat_interleave", out, ops.repeat_interleave_Tensor(repeats, output_size=output_size))
 
 
 # as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *,
@@ -3017,22 +3098,22 @@ def as_strided_scatter_out(
     storage_offset: int | None,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.as_strided_scatter_default(self, src, size, stride, storage_offset))
+    return write_out("as_strided_scatter", out, ops.as_strided_scatter_default(self, src, size, stride, storage_offset))
 
 
 # nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.nonzero_default(self))
+    return write_out("nonzero", out, ops.nonzero_default(self))
 
 
 # softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.softmax_int(self, dim, dtype))
+    return write_out("softmax", out, ops.softmax_int(self, dim, dtype))
 
 
 # log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 def log_softmax_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.log_softmax_int(self, dim, dtype))
+    return write_out("log_softmax", out, ops.log_softmax_int(self, dim, dtype))
 
 
 # _native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
@@ -3059,12 +3140,16 @@ def _native_batch_norm_legit_no_training_out(
         momentum,
         eps,
     )
-    return write_out(out0, result0), write_out(out1, result1), write_out(out2, result2)
+    return (
+        write_out("_native_batch_norm_legit_no_training", out0, result0),
+        write_out("_native_batch_norm_legit_no_training", out1, result1),
+        write_out("_native_batch_norm_legit_no_training", out2, result2),
+    )
 
 
 # log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.log_sigmoid_default(self))
+    return write_out("log_sigmoid", out, ops.log_sigmoid_default(self))
 
 
 # binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None,
@@ -3077,12 +3162,16 @@ def binary_cross_entropy_with_logits_out(
     reduction: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction))
+    return write_out(
+        "binary_cross_entropy_with_logits",
+        out,
+        ops.binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction),
+    )
 
 
 # soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.soft_margin_loss_default(self, target, reduction))
+    return write_out("soft_margin_loss", out, ops.soft_margin_loss_default(self, target, reduction))
 
 
 # nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
@@ -3095,7 +3184,7 @@ def nll_loss_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.nll_loss_default(self, target, weight, reduction, ignore_index))
+    return write_out("nll_loss", out, ops.nll_loss_default(self, target, weight, reduction, ignore_index))
 
 
 # nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
@@ -3108,12 +3197,12 @@ def nll_loss2d_out(
     ignore_index: int,
     out: Tensor,
 ) -> Tensor:
-    return write_out(out, ops.nll_loss2d_default(self, target, weight, reduction, ignore_index))
+    return write_out("nll_loss2d", out, ops.nll_loss2d_default(self, target, weight, reduction, ignore_index))
 
 
 # multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.multilabel_margin_loss_default(self, target, reduction))
+    return write_out("multilabel_margin_loss", out, ops.multilabel_margin_loss_default(self, target, reduction))
 
 
 # _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
@@ -3136,6 +3225,7 @@ def _convolution_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "_convolution",
         out,
         ops._convolution_default(
             input,
@@ -3157,57 +3247,74 @@ def _convolution_out(
 
 # adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool2d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.adaptive_avg_pool2d_default(self, output_size))
+    return write_out("adaptive_avg_pool2d", out, ops.adaptive_avg_pool2d_default(self, output_size))
 
 
 # adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
 def adaptive_avg_pool3d_out(self: Tensor, output_size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.adaptive_avg_pool3d_default(self, output_size))
+    return write_out("adaptive_avg_pool3d", out, ops.adaptive_avg_pool3d_default(self, output_size))
 
 
 # scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)
 def scalar_tensor_out(s: Any, out: Tensor) -> Tensor:
-    return write_out(out, ops.scalar_tensor_default(s, dtype=out.dtype, device=out.device))
+    return write_out("scalar_tensor", out, ops.scalar_tensor_default(s, dtype=out.dtype, device=out.device))
 
 
 # linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
+    return write_out("linspace", out, ops.linspace_Tensor_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
 
 
 # linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device))
+    return write_out("linspace", out, ops.linspace_Tensor_Scalar(start, end, steps, dtype=out.dtype, device=out.device))
 
 
 # linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
+    return write_out("linspace", out, ops.linspace_Scalar_Tensor(start, end, steps, dtype=out.dtype, device=out.device))
 
 
 # logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(out, ops.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device))
+    return write_out(
+        "logspace",
+        out,
+        ops.logspace_Tensor_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
 
 
 # logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Tensor_Scalar_out(start: Tensor, end: Any, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(out, ops.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device))
+    return write_out(
+        "logspace",
+        out,
+        ops.logspace_Tensor_Scalar(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
 
 
 # logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Scalar_Tensor_out(start: Any, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
-    return write_out(out, ops.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device))
+    return write_out(
+        "logspace",
+        out,
+        ops.logspace_Scalar_Tensor(start, end, steps, base, dtype=out.dtype, device=out.device),
+    )
 
 
 # empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)
 def empty_permuted_out(size: list[int], physical_layout: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.empty_permuted_default(size, physical_layout, dtype=out.dtype, device=out.device))
+    return write_out(
+        "empty_permuted",
+        out,
+        ops.empty_permuted_default(size, physical_layout, dtype=out.dtype, device=out.device),
+    )
 
 
 # full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
+        "full_like",
         out,
         ops.full_like_default(self, fill_value, dtype=out.dtype, device=out.device, memory_format=memory_format),
     )
@@ -3215,12 +3322,20 @@ def full_like_out(self: Tensor, fill_value: Any, memory_format: MemoryFormat | N
 
 # rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def rand_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format))
+    return write_out(
+        "rand_like",
+        out,
+        ops.rand_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
 
 
 # randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randn_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    return write_out(out, ops.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format))
+    return write_out(
+        "randn_like",
+        out,
+        ops.randn_like_default(self, dtype=out.dtype, device=out.device, memory_format=memory_format),
+    )
 
 
 # rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out)
@@ -3232,6 +3347,7 @@ def rand_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "rand_like",
         out,
         ops.rand_like_generator(
             self,
@@ -3252,6 +3368,7 @@ def randn_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "randn_like",
         out,
         ops.randn_like_generator(
             self,
@@ -3266,6 +3383,7 @@ def randn_like_generator_out(
 # randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_default(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
     )
@@ -3274,6 +3392,7 @@ def randint_like_out(self: Tensor, high: int, memory_format: MemoryFormat | None
 # randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def randint_like_Tensor_out(self: Tensor, high: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_Tensor(self, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
     )
@@ -3289,6 +3408,7 @@ def randint_like_low_dtype_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_low_dtype(self, low, high, dtype=out.dtype, device=out.device, memory_format=memory_format),
     )
@@ -3304,6 +3424,7 @@ def randint_like_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_generator(
             self,
@@ -3326,6 +3447,7 @@ def randint_like_Tensor_generator_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_Tensor_generator(
             self,
@@ -3349,6 +3471,7 @@ def randint_like_low_generator_dtype_out(
     out: Tensor,
 ) -> Tensor:
     return write_out(
+        "randint_like",
         out,
         ops.randint_like_low_generator_dtype(
             self,
@@ -3364,52 +3487,69 @@ def randint_like_low_generator_dtype_out(
 
 # new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.new_empty_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_empty", out, ops.new_empty_default(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)
 def new_empty_strided_out(self: Tensor, size: list[int], stride: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.new_empty_strided_default(self, size, stride, dtype=out.dtype, device=out.device))
+    return write_out(
+        "new_empty_strided",
+        out,
+        ops.new_empty_strided_default(self, size, stride, dtype=out.dtype, device=out.device),
+    )
 
 
 # new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_zeros_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.new_zeros_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_zeros", out, ops.new_zeros_default(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def new_ones_out(self: Tensor, size: list[int], out: Tensor) -> Tensor:
-    return write_out(out, ops.new_ones_default(self, size, dtype=out.dtype, device=out.device))
+    return write_out("new_ones", out, ops.new_ones_default(self, size, dtype=out.dtype, device=out.device))
 
 
 # new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
 def new_full_out(self: Tensor, size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-    return write_out(out, ops.new_full_default(self, size, fill_value, dtype=out.dtype, device=out.device))
+    return write_out("new_full", out, ops.new_full_default(self, size, fill_value, dtype=out.dtype, device=out.device))
 
 
 # hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.hann_window_default(window_length, dtype=out.dtype, device=out.device))
+    return write_out("hann_window", out, ops.hann_window_default(window_length, dtype=out.dtype, device=out.device))
 
 
 # hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+    return write_out(
+        "hann_window",
+        out,
+        ops.hann_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.hamming_window_default(window_length, dtype=out.dtype, device=out.device))
+    return write_out(
+        "hamming_window",
+        out,
+        ops.hamming_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+    return write_out(
+        "hamming_window",
+        out,
+        ops.hamming_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Tensor:
     return write_out(
+        "hamming_window",
         out,
         ops.hamming_window_periodic_alpha(window_length, periodic, alpha, dtype=out.dtype, device=out.device),
     )
@@ -3417,27 +3557,40 @@ def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha:
 
 # bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.bartlett_window_default(window_length, dtype=out.dtype, device=out.device))
+    return write_out(
+        "bartlett_window",
+        out,
+        ops.bartlett_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.blackman_window_default(window_length, dtype=out.dtype, device=out.device))
+    return write_out(
+        "blackman_window",
+        out,
+        ops.blackman_window_default(window_length, dtype=out.dtype, device=out.device),
+    )
 
 
 # kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_out(window_length: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.kaiser_window_default(window_length, dtype=out.dtype, device=out.device))
+    return write_out("kaiser_window", out, ops.kaiser_window_default(window_length, dtype=out.dtype, device=out.device))
 
 
 # kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_periodic_out(window_length: int, periodic: bool, out: Tensor) -> Tensor:
-    return write_out(out, ops.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device))
+    return write_out(
+        "kaiser_window",
+        out,
+        ops.kaiser_window_periodic(window_length, periodic, dtype=out.dtype, device=out.device),
+    )
 
 
 # _to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def _to_copy_out(self: Tensor, non_blocking: bool, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
     return write_out(
+        "_to_copy",
         out,
         ops._to_copy_default(
             self,

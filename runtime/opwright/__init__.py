@@ -210,6 +210,6 @@ __all__ += _generated.__all__
 
 def __getattr__(name: str) -> _Any:
     """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`, `opwright.testing`."""
-    if name in ("_subclasses", "fake", "python_dispatch", "symbolic", "testing", "utils"):
+    if name in ("_subclasses", "autocast", "fake", "python_dispatch", "symbolic", "testing", "utils"):
         return _import_module(f"opwright.{name}")
     raise AttributeError(f"module 'opwright' has no attribute {name!r}")

@@ -1,7 +1,9 @@
 """The one place where the runtime meets the generator: schemas parsed when someone asks for them."""
 
 from __future__ import annotations
+import __future__
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
     from opwright_codegen.types import Type
 
-__all__ = ["located", "operator_parts", "parse", "parse_definition", "spell"]
+__all__ = ["located", "operator_functions", "operator_parts", "parse", "parse_definition", "spell"]
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
 # in-place variants look) are not asked of it: PyTorch does not either.
@@ -107,3 +109,20 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
     from opwright_codegen.source import Source, Span
 
     return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
+
+
+def operator_functions(
+    declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The functions of an operator of this declaration (`templates/custom_op.py.j2`), and their text.
+
+    `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
+    is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
+    """
+    from opwright_codegen.render import render_operator
+
+    text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
+    code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+    functions: dict[str, Any] = {}
+    exec(code, known, functions)
+    return functions, text

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
+from opwright import forward_rules
 from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
 from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
@@ -28,7 +29,7 @@ from opwright.keys import (
     ODD,
     PRIVATE,
     PYTHON_DISPATCHER,
-    RUNTIME,
+    TANGENT,
     VIEW,
     DispatchKey,
     KeySet,
@@ -73,6 +74,8 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
+    if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, entry):
+        return _for_autograd("forward", "differentiating", operator, _chain(operator, keys & ~TANGENT, is_wrapped))
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return _writes_alone
@@ -133,6 +136,17 @@ def _calling(
             raise AssertionError("it calls no operators")
         case _:
             assert_never(kernel)
+
+
+def _sees_tangents(key: DispatchKey, entry: Entry) -> bool:
+    """Whether what serves a key sees tensors with their tangents, since it calls other operators on them: a mode, a
+    composite, a kernel of a user's at an Autograd key."""
+    if key.bit > AUTOGRAD:  # each of its bits is lower
+        return True
+    if key.bit & AUTOGRAD:
+        kernel = entry.registration and entry.registration.kernel
+        return not isinstance(kernel, ArrayKernel | Wrapper | LazyWrapper)
+    return entry.rule == "math kernel"
 
 
 def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
@@ -201,10 +215,11 @@ def _for_autograd(module: str, kind: str, *about: Any) -> Function:
 
 
 def _start(keys: int) -> int:
-    """The keys to look through. A call without tensors begins where its backend is selected."""
+    """The keys to look through. A call without tensors begins with what modes include, or where its backend is
+    selected."""
     if keys == NO_KEYS:
         return 0
-    return keys if keys & RUNTIME else keys | BACKEND_SELECT
+    return keys if keys & BACKENDS else keys | BACKEND_SELECT
 
 
 def _below(operator: Operator, key: DispatchKey, keys: int) -> int:
@@ -226,14 +241,16 @@ def compose_arrays(operator: Operator) -> Function:
             return lambda *args: call_with_arrays(operator, args)
 
 
-def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
-    """A kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
+    """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
+    if keys > 0 and keys & TANGENT and not forward_rules.are_loaded():
+        return forward_rules.load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry, keys = _first(operator, keys)
         kernel = None if entry.registration is None else entry.registration.kernel
         if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
-            return kernel
+            return kernel.load
         if not isinstance(kernel, Wrapper | LazyWrapper):
             return None
         keys = _below(operator, key, keys)
@@ -241,11 +258,11 @@ def find_unloaded(operator: Operator, keys: int) -> Lazy | LazyWrapper | None:
 
 def find_unloaded_below(
     operator: Operator, key: DispatchKey, registration: Registration, keys: int
-) -> Lazy | LazyWrapper | None:
+) -> Callable[[], None] | None:
     """The same for one registration that serves `key`."""
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
-        return kernel
+        return kernel.load
     return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None
 
 

@@ -32,7 +32,7 @@ __all__ = [
 INTS: Final = frozenset((int, SymInt))
 
 Convert = Callable[[Any], Any]
-_ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z*|!> -]*\)")  # `(int)` alone is a tuple
+_ANNOTATION: Final = re.compile(r"(?<=[\w\]])\([a-z0-9*|!> -]*\)")  # `(int)` alone is a tuple
 _LIST: Final = re.compile(r"(.*)\[(\d*)\]")
 
 

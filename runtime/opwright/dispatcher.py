@@ -285,7 +285,7 @@ class Operator:
                         self.table[keys] = kernel
                         return kernel
                     continue
-            unloaded.load()
+            unloaded()
 
     def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
         """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on. The lock is

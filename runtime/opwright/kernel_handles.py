@@ -71,7 +71,7 @@ class KernelHandle:
                         self._changes = self.operator.changes
                     kernel = self._composed[keys] = compose_registration(*about)
                     return kernel
-            unloaded.load()  # Note [Imports and the lock]
+            unloaded()  # Note [Imports and the lock]
 
     def _is_valid(self) -> bool:
         if operators.get(self.operator.name) is not self.operator:

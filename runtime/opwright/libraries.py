@@ -14,18 +14,8 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
-from opwright.registrations import (
-    Boxed,
-    Fallthrough,
-    Kernel,
-    Key,
-    UserKernel,
-    Wrapper,
-    fallthrough_kernel,
-    kernels,
-    lock,
-)
-from opwright.registry import Handle, as_key, generated_namespaces, register, register_fallback
+from opwright.registrations import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel, kernels, lock
+from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
@@ -96,13 +86,14 @@ class Library:
     ) -> None:
         """Register a function on Tensors as the kernel of an operator, which may be defined later.
 
+        `fn` may be `fallthrough_kernel` (dispatch skips the key) or one of the fallbacks of `opwright.autograd`.
         Without a key: the library's own, or CompositeImplicitAutograd. With `with_keyset`, `fn` gets the KeySet first.
         It takes the place of an earlier kernel of that key as long as the library lives; without `allow_override`
         that is a RegistrationError if a library registered the other one. Raises TypeError for what cannot be called;
         RegistrationError for another library's key or an operator of another namespace, and at Meta where the operator
         has a CompositeImplicitAutograd kernel.
         """
-        kernel = _as_kernel(fn, lambda function: UserKernel(function, with_keyset))
+        kernel = fn if _is_kernel(fn) else UserKernel(_checked(fn), with_keyset)
         name = self._qualified(op_name)
         key = self._key(dispatch_key)
         where = caller()
@@ -129,16 +120,9 @@ class Library:
             raise RegistrationError(
                 f"a fallback serves every namespace: register it in a Library of '_', not '{self.ns}'"
             )
+        kernel = fn if _is_kernel(fn) else _boxed(_checked(fn), with_keyset)
         if not dispatch_key and self.dispatch_key is None:
             raise RegistrationError("a fallback needs a dispatch key")
-
-        def boxed(function: Callable[..., Any]) -> Boxed:
-            def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-                return function(*((keyset,) if with_keyset else ()), operator, *args, **kwargs)
-
-            return Boxed(call)
-
-        kernel = _as_kernel(fn, boxed)
         key = _name(self._key(dispatch_key))
         where = caller()
         with lock:
@@ -164,7 +148,7 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, handle: Handle) -> None:
+    def keep(self, handle: Removable) -> None:
         """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
@@ -215,7 +199,7 @@ class Contents:
         self.is_definer = is_definer
         self.where = where
         self.operators: list[Operator] = []
-        self.handles: list[Handle] = []
+        self.handles: list[Removable] = []
         self.is_destroyed = False
         if is_definer:
             with lock:
@@ -251,6 +235,24 @@ class Contents:
             for name in served:
                 if name in operators:
                     lost_kernels.note(name, self.where)
+
+
+def _is_kernel(fn: Any) -> bool:
+    """Whether it says itself what it is a kernel for."""
+    return fn is fallthrough_kernel or isinstance(fn, Wrapper)
+
+
+def _checked(fn: Any) -> Callable[..., Any]:
+    if not callable(fn):
+        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+    return fn  # type: ignore[no-any-return]
+
+
+def _boxed(fn: Callable[..., Any], with_keyset: bool) -> Boxed:
+    def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
+
+    return Boxed(call)
 
 
 def _check_free(name: str, key: Key) -> None:
@@ -295,15 +297,3 @@ def scoped_library(ns: str, kind: str, dispatch_key: DispatchKey | str = "") -> 
         yield library
     finally:
         library.destroy()
-
-
-def _as_kernel(fn: Callable[..., Any] | Wrapper, make: Callable[[Callable[..., Any]], Kernel]) -> Kernel:
-    """What is registered for a function: what is made of it, unless it is a mark, or serves any operator (as those of
-    `opwright.autograd.fallbacks`). Raises TypeError for what cannot be called."""
-    if fn is fallthrough_kernel:
-        return Fallthrough()
-    if isinstance(fn, Wrapper):
-        return fn
-    if not callable(fn):
-        raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
-    return make(fn)

@@ -19,11 +19,21 @@ from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
 
 if TYPE_CHECKING:
+    from opwright.custom_ops import (
+        CustomOpDef,
+        custom_op,
+        register_autocast,
+        register_autograd,
+        register_kernel,
+        register_torch_dispatch,
+        register_vmap,
+    )
     from opwright.fake.context import FakeContext
 
 __all__ = [
-    "Library", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "infer_schema",
-    "register_array_kernel", "register_fake",
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
+    "infer_schema", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
+    "register_kernel", "register_torch_dispatch", "register_vmap", "split_name",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -63,7 +73,7 @@ def define(
             return function
 
         return define_with_kernel
-    namespace, name = _split(qualname, "define")
+    namespace, name = split_name(qualname, "define")
     if not _NAMELESS.fullmatch(schema):
         raise ValueError(f'define({qualname!r}, …): expected a schema like "(Tensor x) -> Tensor", got "{schema}"')
     (lib or lasting_library(namespace)).define(name + schema.lstrip(), tags=tags)
@@ -109,7 +119,7 @@ def impl(
 
         return register_at_key
     op = qualname.name if isinstance(qualname, Operator) else qualname
-    namespace, _ = _split(op, "impl")
+    namespace, _ = split_name(op, "impl")
     keys = list(dict.fromkeys(map(_key, (types,) if isinstance(types, str) else types)))
 
     def register_function(function: _Function) -> _Function:
@@ -133,7 +143,7 @@ def _key(name: str) -> Key:
 
 
 def register_fake(
-    op: str | Operator,
+    op: str | Operator | CustomOpDef,
     func: _Function | None = None,
     /,
     *,
@@ -148,8 +158,13 @@ def register_fake(
     operator has such a kernel already and `allow_override` is false, or does not exist; ValueError for what is no
     operator's name. Semantics: `torch.library.register_fake`.
     """
-    name = op.name if isinstance(op, Operator) else op
-    namespace, _ = _split(name, "register_fake")
+    from opwright.custom_ops import find_definition
+
+    definition = find_definition(op)
+    if definition is not None and lib is None and allow_override:
+        return definition.register_fake if func is None else definition.register_fake(func)
+    name: Any = definition._qualname if definition is not None else op.name if isinstance(op, Operator) else op
+    namespace, _ = split_name(name, "register_fake")
 
     def register_function(function: _Function) -> _Function:
         return (lib or lasting_library(namespace)).register_fake(name, function, allow_override=allow_override)
@@ -176,7 +191,15 @@ def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int
     return register(operator, found, ArrayKernel(kernel), where=caller())
 
 
-def _split(qualname: object, function: str) -> tuple[str, str]:
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from opwright import custom_ops
+
+    return getattr(custom_ops, name)
+
+
+def split_name(qualname: object, function: str) -> tuple[str, str]:
     """The namespace of a qualified name, and the rest. Raises ValueError."""
     if not isinstance(qualname, str):
         raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")

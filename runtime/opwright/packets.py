@@ -118,7 +118,7 @@ class Packet:
         return operator or self._choose(args, kwargs, key)[0]
 
     def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> tuple[Operator, list[Any]]:
-        reasons: list[ArgumentError] = []
+        reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
         by_types = key is not None
         operators = tuple(self.operators.values())
         for takes_scalars in (False, True):  # numbers stand for tensors only where no overload takes them as they are
@@ -129,7 +129,7 @@ class Packet:
                     _check_tensors(operator, bound, takes_scalars)
                 except ArgumentError as error:
                     if not takes_scalars:
-                        reasons.append(error)
+                        reasons.append(str(error))
                     continue
                 if by_types and not takes_scalars:
                     with lock:
@@ -207,11 +207,11 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
     return isinstance(value, Tensor) or is_array(value) or (takes_scalars and isinstance(value, np.generic))
 
 
-def _no_overload(packet: Packet, reasons: list[ArgumentError]) -> ArgumentError:
+def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
         return ArgumentError(f"{packet.name} has no overloads left")
     if len(reasons) == 1:
-        return reasons[0]
+        return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
     return ArgumentError(f"no overload of {packet.name} fits the call:\n{listed}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from opwright.devices import backend_named
 from opwright.dispatcher import Operator, find_operator, operators
@@ -33,7 +33,16 @@ from opwright.registrations import (
     lock,
 )
 
-__all__ = ["Handle", "as_key", "generated_namespaces", "install", "key_of_device", "register", "register_fallback"]
+__all__ = [
+    "Handle",
+    "Removable",
+    "as_key",
+    "generated_namespaces",
+    "install",
+    "key_of_device",
+    "register",
+    "register_fallback",
+]
 
 Row = tuple[str, str, str, str, str, str]
 WrapperRow = tuple[str, str, str, str]
@@ -43,6 +52,17 @@ _FORMS = (
 )  # fmt: skip
 
 _DEVICE_KEYS: Final = {"cpu": DispatchKey.CPU, "cuda": DispatchKey.CUDA, "meta": DispatchKey.Meta}
+
+
+class Removable(Protocol):
+    """What was registered, and may be taken back."""
+
+    @property
+    def name(self) -> str | None:
+        """The operator it is for; None for all."""
+
+    def remove(self) -> None:
+        """Take it back. Doing so again has no effect."""
 
 
 class Handle:

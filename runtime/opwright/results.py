@@ -1,7 +1,8 @@
-"""From a kernel's answer to the tensor that an operator returns."""
+"""From a kernel's answer to the tensor that an operator returns; the tensors among several values."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from numpy import ndarray
@@ -10,7 +11,7 @@ from opwright.keys import DENSE_CPU
 from opwright.metadata import Plan
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["new_result"]
+__all__ = ["new_result", "tensors_of"]
 
 
 def new_result(plan: Plan, answer: Any) -> Tensor:
@@ -27,3 +28,12 @@ def new_result(plan: Plan, answer: Any) -> Tensor:
     made.edge = None
     made.extra = None
     return made
+
+
+def tensors_of(values: Any) -> Iterator[Tensor]:
+    """The tensors among values, and in lists among them."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif type(value) in (list, tuple):
+            yield from tensors_of(value)

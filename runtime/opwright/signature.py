@@ -21,7 +21,7 @@ __all__ = ["REQUIRED", "Signature", "TensorArgument", "argument_error", "element
 
 REQUIRED: Final = object()
 _WRITES: Final = re.compile(r"\([^)]*!")
-_ALIAS: Final = re.compile(r"\(([a-z])")
+_ALIAS: Final = re.compile(r"Tensor\((\w+)")
 
 
 class TensorArgument(NamedTuple):

@@ -35,12 +35,8 @@ class Modes:
 
 _modes: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
 active_modes: Final = _modes.get
+set_modes: Final = _modes.set  # who replaces this thread's or task's modes puts the old ones back
 _NOTHING: Final = Modes(0, -1)
-
-
-def set_modes(modes: Modes | None) -> None:
-    """Replace this thread's or task's modes. Who does so puts the old ones back."""
-    _modes.set(modes)
 
 
 def with_modes(keys: int) -> int:

@@ -224,16 +224,17 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 class Extra:
     """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
-    Of a view only autograd looks into, and which views need not have: `rewrites`, how many of its storage's its history
-    knows, and `creation`, why it must not be written to in a recorded call.
+    Only autograd looks into these, and there need not be any: of a view `rewrites`, how many of its storage's its
+    history knows, and `creation`, why it must not be written to in a recorded call; and the `tangent`.
     """
 
-    __slots__ = ("base", "creation", "grad", "rewrites", "storage")
+    __slots__ = ("base", "creation", "grad", "rewrites", "storage", "tangent")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
     rewrites: int
     creation: str
+    tangent: Any  # an `opwright.autograd.tangents.Tangent`
 
     def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:
         self.storage = storage

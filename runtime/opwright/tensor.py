@@ -19,7 +19,7 @@ from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
 from opwright.state import with_modes
@@ -276,7 +276,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
-            if self.requires_grad:
+            if with_modes(self.keys) & GRAD:
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
@@ -307,7 +307,7 @@ def _fake_context() -> ModuleType:
 
 
 _CPU = Device("cpu")
-_NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON)  # a view is a plain Tensor
+_NOT_OF_VIEWS = ~(ODD | GRAD | PYTHON | TANGENT)  # a view is a plain Tensor
 _bare_extra = Extra.__new__
 # What wrap looks at first: the keys of a dtype, so that one look-up also refuses the dtypes no tensor can have.
 _KEYS_OF_DTYPE = {dtype: DENSE_CPU | (ODD if dtype in REDUCED else 0) for dtype in CANONICAL}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import opwright
+from opwright.autograd.recording import check_out
 from opwright.layouts import contiguous_strides
 from opwright.metadata import Form, Plan
 from opwright.tensor import Tensor
@@ -12,22 +13,25 @@ from opwright.tensor import Tensor
 __all__ = ["write_out", "write_outs", "write_self"]
 
 
-def write_out(out: Tensor, result: Tensor) -> Tensor:
+def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:
     """`out` with the elements of `result`, resized to its shape if need be (with a warning if it had elements).
 
-    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, or it overlaps itself.
+    Raises RuntimeError if the result's dtype cannot be cast to its, the device differs, it overlaps itself, or one of
+    them requires grad; the error says that of the operator `name`.
     """
+    if out.edge is not None or result.edge is not None:
+        check_out(name, out, result)
     _plan(result).target(out)
     copied: Tensor = opwright.ops.aten.copy_(out, result)
     return copied
 
 
-def write_outs(outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
+def write_outs(name: str, outs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
     """A list of results written to as many tensors. Raises RuntimeError as `write_out`, and for other numbers."""
     if len(outs) != len(results):
         raise RuntimeError(f"{len(results)} results do not fit into {len(outs)} out tensors")
     for out, result in zip(outs, results, strict=True):
-        write_out(out, result)
+        write_out(name, out, result)
 
 
 def write_self(self: Tensor, result: Tensor) -> Tensor:

@@ -8,17 +8,18 @@ of derivatives.yaml. Calls of in-place variants are nodes of the same class.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from opwright_codegen.derivative_model import DEFAULT_KEY, DerivativeSet, Differentiability
-from opwright_codegen.formula_ast import Formula, Kind, Reference, walk
+from opwright_codegen.derivative_model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
+from opwright_codegen.formula_ast import Attribute, Call, Formula, Kind, Reference
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
-from opwright_codegen.model import OperatorGroup, OperatorSet
+from opwright_codegen.model import OperatorGroup, OperatorSet, Text
 from opwright_codegen.names import Namer
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
+from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, OperatorView
 
@@ -29,9 +30,9 @@ TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
     "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
-    "dtypes", "edges_of", "list", "math", "ndarray", "next_sequence", "not_implemented", "ops", "rebase_history",
-    "record", "record_several", "refuse_recording", "save", "save_all", "save_optional", "save_result", "type",
-    "unpack", "unpack_all", "unpack_optional",
+    "dtypes", "edges_of", "list", "math", "move_history", "ndarray", "next_sequence", "not_implemented", "ops",
+    "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all", "save_optional",
+    "save_original", "save_result", "type", "unpack", "unpack_all", "unpack_optional",
 )  # fmt: skip
 
 
@@ -58,21 +59,44 @@ class _Block:
 def recordings(view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet) -> tuple[Recording, ...]:
     """What is recorded, by entry of derivatives.yaml: the operator, its in-place variants, those with `out=`."""
     namer = Namer(_RESERVED)
-    groups = {group.functional.name: group for group in operators.groups if group.functional is not None}
-    found = []
+    groups = {member.name: group for group in operators.groups for member in group.members}
+    found: list[Recording] = []
     counts: dict[str, int] = {}
     for name, by_key in derivatives.entries.items():
         for key, entry in by_key.items():
-            if name not in view.operators or not entry.derivatives:
+            if name not in view.operators:
+                continue
+            variants = [
+                variant
+                for variant in _variants(name, groups.get(name), view)
+                if variant.name == name or variant.name not in derivatives.entries
+            ]
+            if not entry.derivatives:
+                entry = _without_gradient(entry)
+                variants = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
+                variants = [each for each in variants if not each.operator.is_view_like]
+            if not variants:
                 continue
             prefix = _prefix(entry.operator.schema.name.base)
             number = counts[prefix] = counts.get(prefix, -1) + 1
             node = namer.claim(f"{prefix}{number}")
             dispatch = "Autograd" if key == DEFAULT_KEY else key
-            for variant in _variants(name, groups.get(name), view):
+            for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
                 found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
     return tuple(found)
+
+
+def _without_gradient(entry: Differentiability) -> Differentiability:
+    """What in-place variants of an operator record whose result has no gradient: that of the old value is zero."""
+    grad = Reference(Kind.GRAD, "grad")
+    zeros = Call(Attribute(grad, "new_zeros"), (Attribute(grad, "shape"),))
+    own, *others = (a.name for a in entry.operator.schema.arguments if a.type.is_tensor_like)
+    text = Text("0", entry.location)
+    derivative = Derivative((own,), text, zeros, gradients=(0,), gradient_names=frozenset(("grad",)))
+    return replace(
+        entry, derivatives=(derivative,), non_differentiable=tuple(others), differentiable_outputs=(0,), condition=None
+    )
 
 
 def _prefix(base: str) -> str:
@@ -98,12 +122,9 @@ def context(
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
     if not found:
         return None
-    modules = _modules(found, functions)
-    spelled = {
-        name: f"{modules[function.module]}.{name}"
-        for name in functions.names
-        if not name.startswith("_") and (function := functions.find(name)) is not None and function.module in modules
-    }
+    formulas = [formula for recording in found for formula in _formulas(recording.entry)]
+    taken = (*_RESERVED, *(recording.function for recording in found))
+    modules, spelled = backward_functions(formulas, functions, taken)
     operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     by_node: dict[str, list[Recording]] = {}
     for recording in found:
@@ -140,21 +161,6 @@ def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
     """Whether the operator has a fast shim: then every step of a recorded call shows."""
     names = shims.get(view.name)
     return names is not None and names.facts is not None and not names.facts.writes and not names.facts.is_truth
-
-
-def _modules(found: Sequence[Recording], functions: KernelModules) -> dict[str, str]:
-    """What the module calls the modules of backward functions that it imports."""
-    namer = Namer((*_RESERVED, *(recording.function for recording in found)))
-    modules: dict[str, str] = {}
-    for recording in found:
-        for formula in _formulas(recording.entry):
-            for node in walk(formula):
-                if isinstance(node, Reference) and node.kind is Kind.FUNCTION:
-                    function = functions.find(node.name)
-                    if function is not None and function.module not in modules:
-                        last = function.module.rpartition(".")[2]
-                        modules[function.module] = namer.claim(f"{last}_gradients")
-    return modules
 
 
 def _formulas(entry: Differentiability) -> Iterator[Formula]:

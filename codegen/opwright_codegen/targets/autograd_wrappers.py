@@ -23,10 +23,10 @@ from opwright_codegen.views import OperatorView, Side, Tensors, annotation, retu
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 
 _RESERVED = (
-    "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence",
-    "Tensor", "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel",
-    "list", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
-    "save_all", "save_optional", "save_result", "type",
+    "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence", "Tensor",
+    "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel", "list",
+    "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
+    "save_all", "save_optional", "save_original", "save_result", "type",
 )  # fmt: skip
 
 
@@ -123,11 +123,11 @@ class WrapperBuilder:
     def _inplace(self) -> list[str]:
         (own,) = self._results
         return [
-            f"check_inplace({own})",
             *self._checks(),
+            f"check_inplace({own})",
             *self._made(),
             *self._kept(is_result=False),
-            self._called("rebase_history(", ", node)"),
+            self._called("move_history(" if self.view.operator.is_view_like else "rebase_history(", ", node)"),
             *self._kept(is_result=True),
             f"return {own}",
         ]
@@ -213,11 +213,10 @@ class WrapperBuilder:
         own = self._own[name]
         if not slot.is_tensor:
             return own
-        value = own
-        if self.schema.name.inplace and own == self._results[0]:
-            value = f"{self._node.operators['clone']}({own})"
         word = {Tensors.ONE: "save", Tensors.OPTIONAL: "save_optional"}.get(slot.tensors, "save_all")
-        text = f"{word}({value})"
+        if self.schema.name.inplace and own == self._results[0]:
+            word = "save_original"
+        text = f"{word}({own})"
         if slot.inputs.issuperset(self._node.inputs):
             return text
         tests = " or ".join(self._has_some(each) for each in self._node.inputs if each in slot.inputs)

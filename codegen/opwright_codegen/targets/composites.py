@@ -16,7 +16,7 @@ from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.formula_resolve import BUILTINS
 from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import fill_comment, formula_lines
+from opwright_codegen.layout import fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, SchemaKind
 from opwright_codegen.targets.shims import returned, spelled
@@ -107,11 +107,12 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
         return [formula_lines(pairs, plain, 4, "for item, result in ", ":"), "    write_self(item, result)"]
     if len(written) == 1 and len(source.schema.returns) == 1:
         before = "return " if schema.returns else ""
-        write = Call(Verbatim(_writer(schema.kind, written[0])), (Verbatim(own[written[0].name]), call))
+        given = [Verbatim(text) for text in (*_named(variant), own[written[0].name])]
+        write = Call(Verbatim(_writer(schema.kind, written[0])), (*given, call))
         return [formula_lines(write, plain, 4, before)]
     results = _results(source.schema.returns)
     stored = [
-        f"{_writer(schema.kind, argument)}({own[argument.name]}, {result})"
+        f"{_writer(schema.kind, argument)}({', '.join((*_named(variant), own[argument.name], result))})"
         for argument, result in zip(written, results, strict=False)
     ]
     return [
@@ -148,6 +149,11 @@ def _writer(kind: SchemaKind, target: Argument) -> str:
     if target.type.is_list_like:
         return "write_outs"
     return "write_out" if kind is SchemaKind.OUT else "write_self"
+
+
+def _named(variant: OperatorView) -> list[str]:
+    """The operator's name, for the errors of variants with `out=`."""
+    return [quoted(variant.schema.name.base)] if variant.schema.kind is SchemaKind.OUT else []
 
 
 def _results(returns: Sequence[object]) -> list[str]:

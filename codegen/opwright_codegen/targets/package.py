@@ -9,7 +9,7 @@ __all__ = ["TEMPLATE", "context"]
 TEMPLATE = "__init__.py.j2"
 
 
-def context(view: NamespaceView, has_wrappers: bool) -> dict[str, object]:
+def context(view: NamespaceView, has_wrappers: bool, has_rules: bool) -> dict[str, object]:
     """What the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
-    return {"has_methods": has_methods, "has_wrappers": has_wrappers}
+    return {"has_methods": has_methods, "has_wrappers": has_wrappers, "has_rules": has_rules}

@@ -24,16 +24,22 @@ from opwright.errors import GradcheckError
 
 if TYPE_CHECKING:
     from opwright.autograd.checking import gradcheck, gradgradcheck
+    from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 
 __all__ = [
-    "Function", "GradcheckError", "Node", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck",
-    "gradgradcheck", "graph", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
-    "once_differentiable", "saved_tensors_hooks", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradcheckError", "Node", "autograd_not_implemented_fallback", "backward", "detect_anomaly",
+    "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "inplace_or_view_fallback",
+    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "once_differentiable", "saved_tensors_hooks",
+    "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """`gradcheck` and `gradgradcheck` are loaded when they are first named."""
+    """Checks, forward mode, and the kernels for operators without formulas are loaded when they are first named."""
+    if name in ("forward_ad", "functional"):
+        return import_module(f"opwright.autograd.{name}")
     if name in ("gradcheck", "gradgradcheck"):
         return getattr(import_module("opwright.autograd.checking"), name)
+    if name in ("autograd_not_implemented_fallback", "inplace_or_view_fallback"):
+        return getattr(import_module("opwright.autograd.fallbacks"), name)
     raise AttributeError(f"module 'opwright.autograd' has no attribute {name!r}")

@@ -19,6 +19,7 @@ from opwright.autograd.recording import (
     refresh,
 )
 from opwright.autograd.saved import Saved, save, save_result, unpack
+from opwright.autograd.views import ViewOfBase
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.keys import GRAD, VIEW
 from opwright.tensor import Tensor, wrap_view
@@ -80,7 +81,7 @@ class FunctionCtx(MultipleOutputs):
         saved = self._saved
         if saved is None:
             unpack(None, self)
-        return tuple(None if each is _NOTHING else unpack(each, self) for each in saved or ())
+        return tuple(None if each is NOTHING else unpack(each, self) for each in saved or ())
 
     saved_variables = saved_tensors
 
@@ -136,7 +137,7 @@ class FunctionCtx(MultipleOutputs):
     _is_tensor: tuple[bool, ...] = ()
 
 
-_NOTHING = object()
+NOTHING = object()  # stands for a None that was saved
 
 
 class Function:
@@ -303,14 +304,16 @@ class _WriteByFunction(Node):
 
 
 def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_recorded: bool) -> None:
-    """Save what `save_for_backward` named: outputs without their edge to the context, which would make a cycle."""
+    """Save what `save_for_backward` named: outputs without their edge, which leads to the context and would make a
+    cycle; that of a view written to does so by the history of its base."""
     saved: list[Saved] = []
     for tensor in ctx._to_save:
         if tensor is None:
-            saved.append(_NOTHING)
+            saved.append(NOTHING)
             continue
         number = next((place for place, each in enumerate(outputs) if each is tensor), None)
-        is_own = number is not None and results[number].edge is not None and results[number].edge[0] is ctx
+        edge = None if number is None else results[number].edge
+        is_own = isinstance(edge, ViewOfBase) if type(edge) is not tuple else edge[0] is ctx
         if is_recorded and is_own and number is not None:
             saved.append(save_result(results[number], number))
         else:

@@ -13,15 +13,17 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, TANGENT, VIEW
 from opwright.state import Modes, active_modes, set_modes
 
 __all__ = [
-    "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled",
+    "Switch", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "set_grad_enabled",
 ]  # fmt: skip
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 _RECORDED: Final = GRAD | VIEW
+_DIFFERENTIATED: Final = _RECORDED | AUTOGRAD | TANGENT
 _NOT_RECORDED: Final = Modes(NO_GRAD, ~_RECORDED)
 
 
@@ -51,7 +53,7 @@ def with_recording(modes: Modes | None) -> Modes | None:
     return None if mask == -1 and not include else Modes(include, mask)
 
 
-class _Switch:
+class Switch:
     """A context manager, which may be entered again within itself, and a decorator, of generator functions too."""
 
     __slots__ = ("_outer",)
@@ -80,7 +82,7 @@ class _Switch:
 
         return call  # type: ignore[return-value]
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """Another one of the same kind."""
         return type(self)()
 
@@ -88,7 +90,7 @@ class _Switch:
         raise NotImplementedError
 
 
-def _decorate_generator(switch: _Switch, function: Call) -> Call:
+def _decorate_generator(switch: Switch, function: Call) -> Call:
     """The mode holds while the generator runs, not between its values."""
 
     @functools.wraps(function)
@@ -116,7 +118,7 @@ def _decorate_generator(switch: _Switch, function: Call) -> Call:
     return generate  # type: ignore[return-value]
 
 
-class _Plain(_Switch):
+class _Plain(Switch):
     """A switch without a setting: the class itself decorates too (`@no_grad`)."""
 
     __slots__ = ()
@@ -151,7 +153,7 @@ class enable_grad(_Plain):
         return with_recording(outer)
 
 
-class set_grad_enabled(_Switch):
+class set_grad_enabled(Switch):
     """Turns recording on or off at once; at the end of its block, or around the decorated function, back again."""
 
     __slots__ = ("mode",)
@@ -174,7 +176,7 @@ class set_grad_enabled(_Switch):
         set_modes(self._outer.pop())
         return super().__call__(function)
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """A switch with the same setting, not yet on."""
         return enable_grad() if self.mode else no_grad()
 
@@ -182,7 +184,7 @@ class set_grad_enabled(_Switch):
         return with_recording(outer) if self.mode else without_recording(outer)
 
 
-class inference_mode(_Switch):
+class inference_mode(Switch):
     """In the block, or in the decorated function: nothing is recorded, and new tensors are inference tensors, which
     autograd never sees: they have no version, cannot be written outside of inference mode, nor saved for backward.
 
@@ -202,17 +204,17 @@ class inference_mode(_Switch):
         super().__init__()
         self.mode = mode
 
-    def clone(self) -> _Switch:
+    def clone(self) -> Switch:
         """A switch with the same setting."""
         return inference_mode(self.mode)
 
     def _modes(self, outer: Modes | None) -> Modes | None:
         modes = outer or Modes(0, -1)
         if self.mode:
-            return Modes(modes.include | INFERENCE, modes.mask & ~(_RECORDED | AUTOGRAD))
+            return Modes(modes.include | INFERENCE, modes.mask & ~_DIFFERENTIATED)
         if not modes.include & INFERENCE:
             return outer
-        return Modes(modes.include & ~(INFERENCE | NO_GRAD), modes.mask | _RECORDED | AUTOGRAD)
+        return Modes(modes.include & ~(INFERENCE | NO_GRAD), modes.mask | _DIFFERENTIATED)
 
 
 def is_inference(keys: int) -> bool:

@@ -22,8 +22,9 @@ from opwright.tensor import Tensor
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
-    "mark_view", "mark_views", "not_implemented", "rebase_history", "record", "record_several", "refresh",
-    "refreshing", "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad", "retains_grad",
+    "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
+    "refresh", "refreshing", "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad",
+    "retains_grad",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
@@ -228,6 +229,18 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
     _move_retained(tensor, old)
     if extra is not None and extra.storage is not None:
         extra.storage.rewrites += 1
+    return tensor
+
+
+def move_history(tensor: Tensor, node: Node) -> Tensor:
+    """`rebase_history` for a tensor that became another view of its memory: nothing was written, the base of a view
+    keeps its history."""
+    extra = tensor.extra
+    if extra is None or extra.base is None:
+        return rebase_history(tensor, node)
+    old = tensor.edge
+    record(tensor, node)
+    _move_retained(tensor, old)
     return tensor
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
 
+from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
-from opwright.autograd.nodes import Edge, Node, node_of, number_of
+from opwright.autograd.nodes import Edge, MultipleOutputs, Node, node_of, number_of
+from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
+from opwright.autograd.views import ViewOfBase
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
-from opwright.keys import AUTOGRAD, GRAD
+from opwright.keys import AUTOGRAD, GRAD, TANGENT
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Saved", "save", "save_all", "save_optional", "save_result", "saved_tensors_hooks", "unpack", "unpack_all",
-    "unpack_optional",
+    "Saved", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
+    "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -32,17 +36,28 @@ _blocks = 0  # how many blocks with hooks are open in any thread: zero is told f
 
 
 class _SavedResult:
-    """A node's own result: kept without the edge back to the node, which would make a cycle."""
+    """A node's own result: kept without the edge back to the node, which would make a cycle. Of a write to a view the
+    result is a view of what the write made of its base, so it is that write's node it leads to."""
 
-    __slots__ = ("array", "instance", "keys", "number", "storage", "version")
+    __slots__ = ("array", "instance", "keys", "number", "storage", "tangent", "version", "write")
 
     def __init__(self, result: Tensor, number: int) -> None:
         self.instance = None if type(result) is Tensor else _instance_like(result)
         self.array: Array = result.array
-        self.keys = result.keys
+        self.keys = result.keys & ~TANGENT
         self.storage: Storage = storage_of(result)
         self.version = self.storage.version
         self.number = number
+        self.tangent: Tangent | None = None
+        edge = result.edge
+        self.write = weakref.ref(edge.edges[0]) if isinstance(edge, ViewOfBase) else None
+
+    def edge(self, node: Node) -> Edge:
+        """Its place in the graph."""
+        write = None if self.write is None else self.write()
+        if write is not None:
+            return ViewOfBase.after(write)
+        return (node, self.number) if isinstance(node, MultipleOutputs) else node
 
     def tensor(self, edge: Edge) -> Tensor:
         """The result again, with its place in the graph."""
@@ -54,6 +69,7 @@ class _SavedResult:
             made = self.instance(made)
         made.keys = self.keys | GRAD if edge is not None else self.keys & ~GRAD
         made.edge = edge
+        move_tangent(made, self.tangent)
         return made
 
 
@@ -67,10 +83,12 @@ def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
 class _Packed:
     """What the hooks of a user made of a tensor."""
 
-    __slots__ = ("edge", "storage", "unpack", "value", "version")
+    __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version")
 
-    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge) -> None:
+    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge, number: int = -1) -> None:
         pack, self.unpack = hooks
+        self.number = number  # of the node's own result; -1 for what is none
+        self.tangent = cell_of(tensor)
         self.storage = storage_of(tensor)
         self.version = self.storage.version
         self.edge = edge
@@ -91,10 +109,19 @@ def save(tensor: Tensor) -> Saved:
     return tensor, 0 if extra is None or (storage := extra.storage) is None else storage.version
 
 
+def save_original(tensor: Tensor) -> Saved:
+    """A tensor as a node keeps it that is about to be written: a copy, with a copy of its tangent."""
+    copy: Tensor = aten("clone")(tensor)
+    cell = cell_of(tensor)
+    if cell is not None and cell.value is not None and cell_of(copy) is None:
+        set_tangent(copy, aten("clone")(cell.value), cell.level)
+    return save(copy)
+
+
 def save_result(result: Tensor, number: int = 0) -> Saved:
     """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
-        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
+        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None, number)
     return _SavedResult(result, number)
 
 
@@ -106,6 +133,15 @@ def save_optional(tensor: Tensor | None) -> Saved:
 def save_all(tensors: Iterable[Tensor | None] | None) -> Saved:
     """A list of tensors as a node keeps it; some of them, or the list, may be None."""
     return _ABSENT if tensors is None else [save_optional(tensor) for tensor in tensors]
+
+
+def note_tangent(result: Tensor, node: Node, number: int) -> None:
+    """Let the node that made a result, and saved it before it had its tangent, give it back with the tangent."""
+    for name in node.saved:
+        value = getattr(node, name, None)
+        for saved in value if type(value) is list else (value,):
+            if isinstance(saved, _SavedResult | _Packed) and saved.number == number:
+                saved.tangent = cell_of(result)
 
 
 def _save_uncommon(tensor: Tensor) -> Saved:
@@ -150,7 +186,7 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
         tensor, version = saved
         raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
     if isinstance(saved, _SavedResult):
-        edge = _own_edge(node, saved.number)
+        edge = saved.edge(node)
         made = saved.tensor(edge)
         if saved.storage.version != saved.version:
             raise _modified(made, edge, saved.version, saved.storage.version)
@@ -167,12 +203,6 @@ def _freed(node: Node) -> RuntimeError:
     )
 
 
-def _own_edge(node: Node, number: int) -> Edge:
-    from opwright.autograd.nodes import MultipleOutputs
-
-    return (node, number) if isinstance(node, MultipleOutputs) else node
-
-
 def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
     if saved.storage.version != saved.version:
         raise _modified(None, saved.edge, saved.version, saved.storage.version)
@@ -182,11 +212,13 @@ def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
         )
-    if saved.edge is None or found.edge is saved.edge:
+    if saved.tangent is None and (saved.edge is None or found.edge is saved.edge):
         return found
     made = found.detach()
-    made.keys |= GRAD
-    made.edge = saved.edge
+    if saved.edge is not None:
+        made.keys |= GRAD
+        made.edge = saved.edge
+    move_tangent(made, saved.tangent)
     return made
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from opwright.autograd.gradients import aten
-from opwright.autograd.nodes import Edge, Node
+from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.errors import AutogradError
 from opwright.layouts import Shape, count, may_overlap_itself, span
 from opwright.tensor import Tensor
@@ -100,6 +100,18 @@ class ViewOfBase(Node):
         made.window = _Window.of(view, base)
         return made
 
+    @classmethod
+    def after(cls, write: WriteToView) -> ViewOfBase:
+        """The node of the view that was written to."""
+        made = cls()
+        made.edges = (write,)
+        made.window = write.window
+        made.sequence = next_sequence()
+        made.extra = None
+        made.shape = write.window.view.shape
+        made.dtype = write.dtype
+        return made
+
     def name(self) -> str:
         """PyTorch's name."""
         return "AsStridedBackward0"
@@ -116,7 +128,7 @@ class WriteToView(Node):
     `fn` recorded the write; its first edge was the view's.
     """
 
-    __slots__ = ("fn", "window")
+    __slots__ = ("__weakref__", "fn", "window")
     fn: Node | None
     window: _Window
     saved = ("fn",)
@@ -124,8 +136,6 @@ class WriteToView(Node):
     @classmethod
     def of(cls, view: Tensor, base: Tensor, fn: Node) -> WriteToView:
         """The node of a base after a write to this view."""
-        from opwright.autograd.nodes import next_sequence
-
         made = cls()
         first: Edge = base.edge
         made.edges = (first, *fn.edges[1:])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.context import FakeContext, running
-from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of, tensors_of
+from opwright.fake.modes import FakeTensorMode, active_mode, as_fake, mode_of
+from opwright.results import tensors_of
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
 from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ from opwright.devices import Device, as_device
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
+from opwright.results import tensors_of
 from opwright.state import Modes, active_modes, set_modes
 from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
@@ -171,15 +171,6 @@ def mode_of(args: Any) -> FakeTensorMode | None:
         if type(tensor.array) is MetaArray and tensor.array.place.mode is not None:
             return tensor.array.place.mode
     return None
-
-
-def tensors_of(args: Any) -> Iterator[Tensor]:
-    """The tensors among arguments, and in lists among them."""
-    for value in args:
-        if isinstance(value, Tensor):
-            yield value
-        elif type(value) in (list, tuple):
-            yield from tensors_of(value)
 
 
 def new_place(device: object = None) -> Place:

@@ -299,3 +299,29 @@ def test_a_write_to_a_view_can_be_differentiated_twice() -> None:
     (first,) = opwright.autograd.grad((y * y).sum(), w, create_graph=True)
     (second,) = opwright.autograd.grad(first.sum(), w)
     assert second.tolist() == [2.0, 8.0, 18.0]
+
+
+def test_a_saved_result_of_a_write_to_a_view_can_be_differentiated() -> None:
+    def programme(t: Any, write: Any) -> Any:
+        x = matrix(t)
+        y = x * 1.0
+        write(y.select(0, 1))
+        (first,) = t.autograd.grad((y * y).sum(), x, create_graph=True)
+        (first * first).sum().backward()  # frees each node once: none may be reached by two ways
+        return first, x.grad
+
+    def by_function(t: Any) -> Any:
+        def forward(ctx: Any, x: Any) -> Any:
+            x.exp_()
+            ctx.mark_dirty(x)
+            ctx.save_for_backward(x)
+            return x
+
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * ctx.saved_tensors[0]
+
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        return type("Exp", (t.autograd.Function,), members).apply
+
+    check(lambda t: programme(t, lambda part: part.exp_()))
+    check(lambda t: programme(t, by_function(t)))

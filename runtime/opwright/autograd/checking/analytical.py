@@ -72,8 +72,8 @@ def tangents(problem: Problem, directions: dict[int, Numbers], check_dtypes: boo
         for each in problem.inputs:
             tensor = each.tensor
             if id(tensor) in directions:
-                tangent = tensor_like(directions[id(tensor)], tensor.dtype, tensor.device)
-                duals[id(tensor)] = forward_ad.make_dual(tensor, tangent)
+                direction = tensor_like(directions[id(tensor)], tensor.dtype, tensor.device)
+                duals[id(tensor)] = forward_ad.make_dual(tensor, direction)
         for place, output in enumerate(problem.outputs(duals)):
             primal, tangent = forward_ad.unpack_dual(output)
             if tangent is None:

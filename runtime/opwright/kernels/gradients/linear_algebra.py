@@ -147,6 +147,12 @@ def gaps(eigenvalues: Tensor) -> Tensor:
     return found + aten.eye(found.shape[-1], dtype=found.dtype, device=found.device)
 
 
+def eigenvectors_forward(tangent: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
+    """The tangent of the eigenvectors of a hermitian matrix; along themselves they do not change."""
+    turned = vectors.mH @ tangent @ vectors / gaps(values)
+    return vectors @ (turned.tril(-1) + turned.triu(1))
+
+
 def eigh_backward(
     grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor
 ) -> Tensor | None:

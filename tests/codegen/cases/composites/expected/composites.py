@@ -43,7 +43,7 @@ def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
 #     Tensor(b!) second)
 def pair_first(self: Tensor, other: Tensor | None, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
     result0, result1 = ops.pair_default(self, other)
-    return write_out(first, result0), write_out(second, result1)
+    return write_out("pair", first, result0), write_out("pair", second, result1)
 
 
 # pieces(Tensor self) -> Tensor[]
@@ -60,17 +60,17 @@ def each(self: list[Tensor]) -> list[Tensor]:
 
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
 def ramp_out(n: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.ramp_default(n, dtype=out.dtype, device=out.device))
+    return write_out("ramp", out, ops.ramp_default(n, dtype=out.dtype, device=out.device))
 
 
 # tenfold.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tenfold_out(self: Tensor, out: Tensor) -> Tensor:
-    return write_out(out, ops.tenfold_default(self))
+    return write_out("tenfold", out, ops.tenfold_default(self))
 
 
 # halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
 def halves_out(self: Tensor, n: int, out: Tensor) -> Tensor:
-    return write_out(out, ops.halves_default(self, n=n))
+    return write_out("halves", out, ops.halves_default(self, n=n))
 
 
 # halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
@@ -80,7 +80,7 @@ def halves_(self: Tensor, n: int) -> Tensor:
 
 # pieces.out(Tensor self, *, Tensor(a!)[] out) -> ()
 def pieces_out(self: Tensor, out: list[Tensor]) -> None:
-    write_outs(out, ops.pieces_default(self))
+    write_outs("pieces", out, ops.pieces_default(self))
 
 
 # each_(Tensor(a!)[] self) -> ()

@@ -1,0 +1,114 @@
+"""Custom operators: a call and a recorded call beyond the kernel, defining, and first calls; against PyTorch's.
+
+Kernel, wrapper and the peer's two run in turn. What a kernel itself takes is measured beside and taken off.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+import opwright
+from opwright.library import custom_op
+
+from .measure import Figure, per_call
+
+COUNT = 1000
+
+
+def figures() -> Iterator[Figure]:
+    yield from calls()
+    yield defining()
+    yield first_calls()
+
+
+def sin(x: opwright.Tensor, scale: float = 1.0) -> opwright.Tensor:
+    return opwright.from_numpy(np.sin(x.array))
+
+
+def peer_sin(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
+    return torch.from_numpy(np.sin(x.detach().numpy()))
+
+
+def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.save_for_backward(inputs[0])
+
+
+def backward(ctx: Any, grad: Any) -> Any:
+    return grad * ctx.saved_tensors[0].cos(), None
+
+
+def calls() -> Iterator[Figure]:
+    own, peer = custom_op("bench::sin", sin, mutates_args=()), torch_op("bench::sin", peer_sin)
+    for op in (own, peer):
+        op.register_autograd(backward, setup_context=setup_context)
+    x, p = opwright.ones(4), torch.ones(4)
+    leaf, peer_leaf = opwright.ones(4).requires_grad_(), torch.ones(4).requires_grad_()
+    yield beyond("call of a custom operator, beyond the kernel", own, sin, x, peer, peer_sin, p, 0.08)
+    yield beyond("the same recorded", own, sin, leaf, peer, peer_sin, peer_leaf, 0.12)
+
+
+def torch_op(name: str, function: Callable[..., Any]) -> Any:
+    return torch.library.custom_op(name, function, mutates_args=())
+
+
+def beyond(
+    work: str, op: Any, kernel: Any, x: Any, peer: Any, peer_kernel: Any, p: Any, budget: float, rounds: int = 300
+) -> Figure:
+    """The ratio of what two operators take beyond their kernels."""
+    timed: list[Callable[[], object]] = [
+        lambda: op(x, 1.0), lambda: kernel(x, 1.0), lambda: peer(p, 1.0), lambda: peer_kernel(p, 1.0)
+    ]  # fmt: skip
+    for call in timed:
+        per_call(call, rounds)
+    gc.collect()
+    taken = [[per_call(call, rounds) for call in timed] for _ in range(101)]
+    ours = statistics.median(row[0] - row[1] for row in taken)
+    theirs = statistics.median(row[2] - row[3] for row in taken)
+    return Figure(work, ours, theirs, statistics.median((a - b) / (c - d) for a, b, c, d in taken), budget)
+
+
+def defining() -> Figure:
+    ours, theirs = define("own", custom_op, opwright.Tensor), define("peer", torch.library.custom_op, torch.Tensor)
+    return Figure(f"define {COUNT:,} custom operators", ours, theirs, ours / theirs, 0.1)
+
+
+def define(namespace: str, custom_op: Callable[..., Any], tensor: type) -> float:
+    """Seconds."""
+    functions = []
+    for _ in range(COUNT):
+
+        def function(x: tensor, scale: float = 1.0) -> tensor:  # type: ignore[valid-type]
+            return x
+
+        function.__annotations__ = {"x": tensor, "scale": float, "return": tensor}  # not quoted
+        functions.append(function)
+    start = time.perf_counter()
+    kept = [custom_op(f"{namespace}::f{n}", function, mutates_args=()) for n, function in enumerate(functions)]
+    seconds = time.perf_counter() - start
+    del kept
+    return seconds
+
+
+def first_calls() -> Figure:
+    """Of operators whose declarations differ, so that code is rendered for each; the first of all loads the
+    generator."""
+    x = opwright.ones(4)
+    taken = []
+    for n in range(41):
+        op = custom_op(f"bench::first{n}", lambda x, y, k=n: x + y, mutates_args=(), schema=declaration(n))
+        start = time.perf_counter()
+        op(x, x)
+        taken.append(time.perf_counter() - start)
+    seconds = statistics.median(taken[1:])
+    return Figure("first call of a custom operator", seconds, None, seconds, 1e-3, "s")
+
+
+def declaration(n: int) -> str:
+    return f"(Tensor x, Tensor y, SymInt k={n}) -> Tensor"

@@ -1,0 +1,176 @@
+"""The functions of one operator that is defined at run time: its stub, its kernel around a user's function, and the
+wrapper that records it.
+
+All are made by factories, which the runtime calls with what belongs to the operator: operators of one declaration share
+the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from opwright_codegen.layout import condition, fill_comment
+from opwright_codegen.model import Operator
+from opwright_codegen.names import BuiltinNames, argument_names
+from opwright_codegen.schema import FunctionSchema
+from opwright_codegen.source import Source, Span
+from opwright_codegen.targets.lookup import Lookups
+from opwright_codegen.types import BaseType
+from opwright_codegen.views import OperatorView, Parameters, Tensors, parameter_list, signature, tensors_in, tuple_text
+
+__all__ = ["TEMPLATE", "context"]
+
+TEMPLATE = "custom_op.py.j2"
+# What the functions call, or keep in a variable.
+_LOCALS = frozenset(
+    (
+        "Backward", "Tensor", "UNRECORDED", "active_modes", "array", "below", "check", "finish", "function", "kernel",
+        "modes", "ndarray", "new_node", "node", "operator", "refuse_keyword", "result", "set_modes", "setup_context",
+        "stub", "type", "unrecorded", "wrap",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FastResult:
+    """The line that tells a result that needs no checking, and the statement that returns it."""
+
+    test: str
+    returned: str
+
+
+def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> dict[str, object]:
+    """What the template shows. `arrays` are the positions of the arguments that the user's function takes as arrays."""
+    builtins = BuiltinNames(())
+    parameters = Parameters(builtins)(schema.arguments, ("operator", "stub"))
+    text = str(schema)
+    view = OperatorView(
+        str(schema.name),
+        Operator(schema, Span(Source("<operator>", ""), 0, 0)),
+        schema,
+        "stub",
+        "operator",
+        parameters,
+        text[text.index("(") :],
+        ", ".join([parameter.name for parameter in parameters]),
+        any(parameter.is_renamed for parameter in parameters),
+        None,
+        None,
+    )
+    names = argument_names(schema.arguments, _LOCALS)
+    held = [tensors_in(argument.type) for argument in schema.arguments]
+    positional = [position for position, argument in enumerate(schema.arguments) if not argument.kwarg_only]
+    return {
+        "comment": fill_comment(view.declaration),
+        "signature": _stub_signature(view, builtins),
+        "lookup": None if view.is_generic else Lookups(builtins).of(view),
+        "passed": ", ".join(names),
+        "arguments": ", ".join(_arguments(schema, names, held, arrays)),
+        "fast_result": _fast_result(schema, names, held, returns_arrays),
+        "passed_tuple": tuple_text(names),
+        "edges": tuple_text([_edges(names[position], held[position]) for position in positional]),
+        "keyword_tensors": [
+            (argument.name, tuple_text([_edges(name, tensors)]))
+            for argument, name, tensors in zip(schema.arguments, names, held, strict=True)
+            if argument.kwarg_only and tensors is not Tensors.NONE
+        ],
+        "needs": tuple_text([_needs(names[position], held[position]) for position in positional]),
+        "inputs": tuple_text([names[position] for position in positional]),
+        "keywords": _keywords(schema, names),
+    }
+
+
+def _stub_signature(view: OperatorView, builtins: BuiltinNames) -> str:
+    parameters = ["*args", "**kwargs"] if view.is_generic else parameter_list(view.parameters, builtins)
+    return signature("stub", parameters, "Any", 4)
+
+
+def _arguments(
+    schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], arrays: Collection[int]
+) -> list[str]:
+    """The arguments of the user's function: keyword-only ones by name, Tensors as arrays where it wants them so."""
+    found = []
+    for position, (argument, name, tensors) in enumerate(zip(schema.arguments, names, held, strict=True)):
+        value = _array(name, tensors) if position in arrays else name
+        found.append(f"{argument.name}={value}" if argument.kwarg_only else value)
+    return found
+
+
+def _array(name: str, tensors: Tensors) -> str:
+    match tensors:
+        case Tensors.OPTIONAL:
+            return f"None if {name} is None else {name}.array"
+        case Tensors.LIST:
+            return f"[item.array for item in {name}]"
+        case Tensors.OPTIONAL_LIST:
+            return f"None if {name} is None else [item.array for item in {name}]"
+        case Tensors.LIST_OF_OPTIONAL:
+            return f"[None if item is None else item.array for item in {name}]"
+        case _:
+            return f"{name}.array"
+
+
+def _fast_result(
+    schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], returns_arrays: bool
+) -> FastResult | None:
+    """For operators that return one new Tensor: one with memory of its own needs no closer look. (An array that owns
+    its memory has no `base`.)"""
+    returns = schema.returns
+    if len(returns) != 1 or returns[0].type != BaseType("Tensor") or returns[0].annotation is not None:
+        return None
+    if any(tensors not in (Tensors.NONE, Tensors.ONE, Tensors.OPTIONAL) for tensors in held):
+        return None
+    if returns_arrays:
+        tests, array, returned = ["type(result) is ndarray", "result.base is None"], "result", "wrap(result)"
+    else:
+        tests = ["type(result) is Tensor", "type(array := result.array) is ndarray", "array.base is None"]
+        array, returned = "array", "result"
+    for name, tensors in zip(names, held, strict=True):
+        if tensors is Tensors.ONE:
+            tests.append(f"{array} is not {name}.array")
+        elif tensors is Tensors.OPTIONAL:
+            tests.append(f"({name} is None or {array} is not {name}.array)")
+    return FastResult(condition(tests, "and", 8), f"return {returned}")
+
+
+def _edges(name: str, tensors: Tensors) -> str:
+    match tensors:
+        case Tensors.NONE | Tensors.OTHER:
+            return "None"
+        case Tensors.ONE:
+            return f"{name}.edge"
+        case Tensors.OPTIONAL:
+            return f"None if {name} is None else {name}.edge"
+        case Tensors.LIST:
+            return f"*[item.edge for item in {name}]"
+        case Tensors.OPTIONAL_LIST:
+            return f"*[item.edge for item in {name} or ()]"
+        case Tensors.LIST_OF_OPTIONAL:
+            return f"*[None if item is None else item.edge for item in {name}]"
+
+
+def _needs(name: str, tensors: Tensors) -> str:
+    match tensors:
+        case Tensors.NONE | Tensors.OTHER:
+            return "False"
+        case Tensors.ONE:
+            return f"{name}.edge is not None"
+        case Tensors.OPTIONAL:
+            return f"{name} is not None and {name}.edge is not None"
+        case Tensors.LIST:
+            return f"[item.edge is not None for item in {name}]"
+        case Tensors.OPTIONAL_LIST:
+            return f"None if {name} is None else [item.edge is not None for item in {name}]"
+        case Tensors.LIST_OF_OPTIONAL:
+            return f"[item is not None and item.edge is not None for item in {name}]"
+
+
+def _keywords(schema: FunctionSchema, names: Sequence[str]) -> str:
+    """What `setup_context` is given beside the positional inputs, where there are keyword-only ones."""
+    items = [
+        f'"{argument.name}": {name}'
+        for argument, name in zip(schema.arguments, names, strict=True)
+        if argument.kwarg_only
+    ]
+    return f", keyword_only_inputs={{{', '.join(items)}}}" if items else ""

@@ -1,0 +1,30 @@
+"""How the modules generated from derivatives.yaml call backward functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opwright_codegen.formula_ast import Formula, Kind, Reference, walk
+from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.names import Namer
+
+__all__ = ["backward_functions"]
+
+
+def backward_functions(
+    formulas: Iterable[Formula], functions: KernelModules, taken: Iterable[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The modules to import, with the names they get, none of `taken`; and the text for each backward function."""
+    namer = Namer(taken)
+    modules: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for formula in formulas:
+        for node in walk(formula):
+            if not isinstance(node, Reference) or node.kind is not Kind.FUNCTION or node.name in texts:
+                continue
+            function = functions.find(node.name)
+            assert function is not None  # the formula was resolved
+            if function.module not in modules:
+                modules[function.module] = namer.claim(f"{function.module.rpartition('.')[2]}_gradients")
+            texts[node.name] = f"{modules[function.module]}.{node.name}"
+    return modules, texts

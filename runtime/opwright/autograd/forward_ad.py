@@ -1,0 +1,141 @@
+"""Forward mode: `with dual_level()`, tensors with tangents (`make_dual`) whose results have tangents (`unpack_dual`).
+
+There is one level at a time in a thread or task, as in PyTorch. Its tangents vanish when it is left.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import NamedTuple
+
+from opwright.autograd.gradients import aten
+from opwright.autograd.modes import Switch
+from opwright.autograd.tangents import (
+    Level,
+    are_seen,
+    current_level,
+    current_tangent,
+    fit_tangent,
+    ignoring_tangents,
+    set_tangent,
+)
+from opwright.dtypes import COMPLEX, FLOATING, dtype_name
+from opwright.keys import TANGENT, VIEW
+from opwright.state import Modes, active_modes, set_modes
+from opwright.tensor import Tensor
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A dual tensor in its two parts; `tangent` is None where there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Enter a level, which `exit_dual_level` leaves, and return its number, 0. Raises RuntimeError within one."""
+    if current_level.get() is not None:
+        raise RuntimeError("Nested forward mode AD is not supported: this thread is in a dual level already")
+    current_level.set(Level())
+    modes = active_modes() or Modes(0, -1)
+    set_modes(Modes(modes.include | TANGENT, modes.mask))
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leave the level: all its tangents are gone. Raises RuntimeError for another one, and outside of any."""
+    found = current_level.get()
+    if found is None:
+        raise RuntimeError("There is no dual level to exit: enter_dual_level() was not called, or it was left already")
+    _check_level(level, "exit")
+    current_level.set(None)
+    modes = active_modes()
+    if modes is not None:
+        include = modes.include & ~TANGENT
+        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
+    found.close()
+
+
+class dual_level(Switch):
+    """A level for a `with` block, or for the decorated function."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> int:  # type: ignore[override]
+        return enter_dual_level()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that has a tangent of its shape, dtype and device.
+
+    The tangent is kept itself where it has the strides of the tensor, else a copy. Gradients flow through both. Raises
+    RuntimeError outside of a level and where the two do not fit, ValueError for dtypes that are no floats or complex,
+    TypeError for what is no Tensor.
+    """
+    found = current_level.get()
+    if found is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    _check_level(level, "use")
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Expected {name} to be a Tensor, but got: {type(value).__name__}")
+        if value.dtype not in FLOATING and value.dtype not in COMPLEX:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype_name(value.dtype)}")
+    _check_fit(tensor, tangent)
+    if current_tangent(tensor) is not None:
+        raise RuntimeError("Making a dual Tensor of one that already has a tangent at this level is not supported.")
+    if current_tangent(tangent) is not None:
+        raise RuntimeError("A tangent that itself has a tangent at the same level is not supported.")
+    with ignoring_tangents():
+        dual: Tensor = aten("view")(tensor, list(tensor.shape))
+        fitted = fit_tangent(tangent, tensor)
+    if are_seen():
+        set_tangent(dual, fitted, found)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The two parts of a dual tensor: its values, as a view that has no tangent, and the tangent itself, or None."""
+    if current_level.get() is None:
+        return UnpackedDualTensor(tensor, None)
+    _check_level(level, "use")
+    tangent = current_tangent(tensor) if are_seen() else None
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    with ignoring_tangents():
+        primal: Tensor = aten("view")(tensor, list(tensor.shape))
+    if primal.extra is not None:  # a view of a dual tensor, which has its tangent, is what this must not be
+        primal.extra.base = None
+    primal.keys &= ~VIEW
+    return UnpackedDualTensor(primal, tangent)
+
+
+def _check_level(level: int | None, verb: str) -> None:
+    if level is not None and level != 0:
+        raise RuntimeError(f"Trying to {verb} the dual level {level!r}, but the one this thread is in has the number 0")
+
+
+def _check_fit(tensor: Tensor, tangent: Tensor) -> None:
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            f"a tangent has the shape of its tensor, but that is {list(tensor.shape)} and the tangent's "
+            f"{list(tangent.shape)}"
+        )
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(
+            f"a tangent has the dtype of its tensor, but that is {dtype_name(tensor.dtype)} and the tangent's "
+            f"{dtype_name(tangent.dtype)}"
+        )
+    if tensor.device != tangent.device:
+        raise RuntimeError(
+            f"a tangent is on the device of its tensor, but that is {tensor.device} and the tangent's {tangent.device}"
+        )

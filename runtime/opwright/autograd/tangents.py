@@ -1,0 +1,204 @@
+"""Tangents: where they are kept, and how those of views and of what is written in place follow.
+
+Note [Tangents]
+`tensor.extra.tangent` is a cell that the level empties when it is left, so that saved tensors and views lose the
+tangent too. A tensor with a tangent has the bit TANGENT; calls have it as well while their thread is in a level, since
+a view may have come by a tangent through a write to its base: what is composed for TANGENT looks (`current_tangent`).
+
+A tangent has the strides of its tensor. The tangent of a view is a view of its base's tangent, and a write to a tensor
+writes its tangent, so that both stay true through each other.
+"""
+
+from __future__ import annotations
+
+import weakref
+from contextvars import ContextVar
+from typing import Final
+
+from opwright.autograd.gradients import aten
+from opwright.autograd.modes import Switch
+from opwright.dtypes import COMPLEX, FLOATING, dtype_name
+from opwright.errors import AutogradError
+from opwright.keys import TANGENT
+from opwright.layouts import may_overlap_itself, span, surely_empty
+from opwright.state import Modes, active_modes
+from opwright.storage import Extra
+from opwright.tensor import Tensor
+
+__all__ = [
+    "Level", "Tangent", "are_seen", "cell_of", "current_cell", "current_level", "current_tangent", "fit_tangent",
+    "ignoring_tangents", "move_tangent", "new_tangent", "set_tangent", "tangent_of", "write_tangent",
+]  # fmt: skip
+
+
+class Tangent:
+    """The tangent of a tensor, or of several that are one: None once its level was left."""
+
+    __slots__ = ("__weakref__", "level", "value")
+
+    def __init__(self, value: Tensor, level: Level) -> None:
+        self.value: Tensor | None = value
+        self.level = level
+
+
+class Level:
+    """What `dual_level` enters: the tangents that vanish with it."""
+
+    __slots__ = ("_cells", "is_open")
+
+    def __init__(self) -> None:
+        self._cells: weakref.WeakSet[Tangent] = weakref.WeakSet()
+        self.is_open = True
+
+    def cell(self, value: Tensor) -> Tangent:
+        """A cell for a tangent."""
+        made = Tangent(value, self)
+        self._cells.add(made)
+        return made
+
+    def close(self) -> None:
+        """Take all tangents away."""
+        self.is_open = False
+        for cell in list(self._cells):
+            cell.value = None
+
+
+current_level: Final[ContextVar[Level | None]] = ContextVar("opwright_dual_level", default=None)
+
+
+def are_seen() -> bool:
+    """Whether calls of this thread look at tangents: in inference mode they do not, nor where tangents are computed."""
+    modes = active_modes()
+    return modes is None or modes.mask & TANGENT != 0
+
+
+def cell_of(tensor: Tensor) -> Tangent | None:
+    """The cell of a tensor's own tangent, if it has one."""
+    cell: Tangent | None = getattr(tensor.extra, "tangent", None)
+    return None if cell is None or cell.value is None else cell
+
+
+def tangent_of(tensor: Tensor) -> Tensor | None:
+    """A tensor's own tangent; None where there is none, or none any more."""
+    cell = cell_of(tensor)
+    return None if cell is None else cell.value
+
+
+def current_cell(tensor: Tensor) -> Tangent | None:
+    """The cell of a tensor's tangent, of one that came to it through a write to its base, too."""
+    cell = cell_of(tensor)
+    if cell is not None:
+        return cell
+    base = None if tensor.extra is None else tensor.extra.base
+    given = None if base is None else cell_of(base)
+    if base is not None and given is not None and (tensor.dtype in FLOATING or tensor.dtype in COMPLEX):
+        assert given.value is not None  # cell_of says so
+        return set_tangent(tensor, _part(given.value, base, tensor), given.level)
+    tensor.keys &= ~TANGENT  # it was one of a level that was left
+    return None
+
+
+def current_tangent(tensor: Tensor) -> Tensor | None:
+    """A tensor's tangent, one that came to it through a write to its base, too."""
+    cell = current_cell(tensor)
+    return None if cell is None else cell.value
+
+
+def set_tangent(tensor: Tensor, value: Tensor, level: Level) -> Tangent | None:
+    """Give a tensor a tangent, which fits it. There is none where the level was left meanwhile."""
+    if not level.is_open:
+        return None
+    if tensor.extra is None:
+        tensor.extra = Extra()
+    cell = tensor.extra.tangent = level.cell(value)
+    tensor.keys |= TANGENT
+    return cell
+
+
+def move_tangent(tensor: Tensor, cell: Tangent | None) -> None:
+    """Give the cell of one tensor to another that is the same, such as one that was saved."""
+    if cell is not None and cell.value is not None:
+        if tensor.extra is None:
+            tensor.extra = Extra()
+        tensor.extra.tangent = cell
+        tensor.keys |= TANGENT
+
+
+def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> Tensor:
+    """What a formula gave, as the tangent of a new tensor: of its shape, dtype and strides, in memory of its own.
+
+    `taken` are the tangents the formula was given. Raises AutogradError for a shape or dtype that cannot be.
+    """
+    fitted = fit_tangent(value, like)
+    is_own = fitted._base is None and not any(fitted is each for each in taken)
+    return fitted if is_own or fitted is not value else _laid_out(fitted, like)
+
+
+def fit_tangent(value: Tensor, like: Tensor) -> Tensor:
+    """A tangent with the shape, dtype and strides of its tensor; itself, where it has them."""
+    if value.dtype != like.dtype:
+        if value.dtype in COMPLEX and like.dtype not in COMPLEX:
+            raise AutogradError(
+                f"a tangent of {dtype_name(value.dtype)} was computed for a result of {dtype_name(like.dtype)}"
+            )
+        value = aten("to.dtype")(value, like.dtype)
+    if value.shape != like.shape:
+        value = aten("expand")(value, list(like.shape))
+    return value if value.stride() == like.stride() or surely_empty(like.shape) else _laid_out(value, like)
+
+
+def _laid_out(value: Tensor, like: Tensor) -> Tensor:
+    """A copy with the strides of `like`."""
+    shape, strides = like.shape, like.stride()
+    copy: Tensor
+    if surely_empty(shape) or may_overlap_itself(shape, strides):  # then nothing may be written through it
+        copy = aten("clone")(value)
+        return copy
+    copy = aten("as_strided")(aten("new_zeros")(value, [span(shape, strides)[1] + 1]), list(shape), list(strides), 0)
+    aten("copy_")(copy, value)
+    return copy
+
+
+def zero_tangent(like: Tensor) -> Tensor:
+    """Zeros that fit a tensor."""
+    return fit_tangent(aten("zeros_like")(like.detach()), like)
+
+
+def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tuple[Tensor, ...] = ()) -> None:
+    """Change the tangent of a tensor that was written in place; None stands for zero. A view's goes to its base."""
+    current = current_tangent(tensor)
+    if current is None and value is not None:
+        base = None if tensor.extra is None else tensor.extra.base
+        if base is None:
+            set_tangent(tensor, new_tangent(value, tensor, taken), level)
+            return
+        set_tangent(base, zero_tangent(base), level)
+        current = current_tangent(tensor)
+    if value is not None:
+        aten("copy_")(current, value)
+    elif current is not None:
+        aten("zero_")(current)
+
+
+def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
+    """The view's part of its base's tangent."""
+    if view.dtype != base.dtype:
+        raise AutogradError(
+            f"the tangent that a write gave to a tensor of {dtype_name(base.dtype)} does not reach its view of "
+            f"{dtype_name(view.dtype)}: write to the view, or make it after the write"
+        )
+    offset = tangent.storage_offset() + view.storage_offset() - base.storage_offset()
+    found: Tensor = aten("as_strided")(tangent, list(view.shape), list(view.stride()), offset)
+    return found
+
+
+class ignoring_tangents(Switch):
+    """In the block nothing looks at tangents: what computes them does so on what tensors are without."""
+
+    __slots__ = ()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        return _IGNORING if outer is None else Modes(outer.include & ~TANGENT, outer.mask & ~TANGENT)
+
+
+_IGNORING: Final = Modes(0, ~TANGENT)

@@ -1,0 +1,335 @@
+"""`custom_op`: an operator from a Python function, its schema from the annotations."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Final
+
+from opwright import _schema
+from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
+from opwright.custom_ops import vmap_rules
+from opwright.custom_ops.code import FunctionKernel
+from opwright.custom_ops.devices import keys_of_devices
+from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.registered import Registered
+from opwright.custom_ops.results import place_of
+from opwright.custom_ops.wrappers import casting, no_fake, returning_written
+from opwright.devices import Device
+from opwright.dispatcher import Operator, operators
+from opwright.dtypes import DType, as_dtype
+from opwright.errors import RegistrationError
+from opwright.keys import DispatchKey
+from opwright.registrations import Shim, UserKernel, Wrapper, lock
+from opwright.schema_inference import InferredSchema, infer
+from opwright.schema_tags import check_tagged
+from opwright.tags import Tag, as_tags
+
+__all__ = ["CustomOpDef", "custom_op", "find_definition"]
+
+Function = Callable[..., Any]
+DeviceTypes = str | Sequence[str] | None
+_definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef]] = weakref.WeakValueDictionary()
+
+
+def custom_op(
+    name: str,
+    fn: Function | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> Any:
+    """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
+    decorator where `fn` is left out. Returns a CustomOpDef.
+
+    `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all. `device_types`:
+    for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken in place of the one that
+    the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
+    writes to its first argument and returns it; with `out`, to keyword-only ones.
+
+    The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
+    schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
+    `torch.library.custom_op`.
+    """
+    _check_name(name)
+
+    def define(function: Function) -> CustomOpDef:
+        known = as_tags(tags)
+        parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
+        return CustomOpDef(name, function, parts, device_types, known)
+
+    return define if fn is None else define(fn)
+
+
+def _check_name(name: str) -> None:
+    namespace, separator, rest = name.partition("::")
+    base, dot, overload = rest.partition(".")
+    words = (namespace, base, overload) if dot else (namespace, base)
+    if not separator or not all(word.isidentifier() for word in words):
+        raise ValueError(f"{name!r} is no qualified name of an operator: write namespace::name")
+
+
+def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
+    """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
+    parsed = _schema.parse_definition(f"{name}{schema}")
+    declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
+    written = [argument.name for argument in parsed.arguments if argument.is_write]
+    if mutates_args != "unknown" and set(written) != set(mutates_args):
+        raise ValueError(
+            f"{name}: mutates_args is {sorted(mutates_args)}, but the schema {schema} says that the operator writes to "
+            f"{sorted(written)}: make these agree"
+        )
+    check_tagged(parsed, tags)
+    mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
+    return InferredSchema(declaration, arguments, kwarg_only, mutated, (), False)
+
+
+class CustomOpDef:
+    """A custom operator: call it, and register more of it. `custom_op` makes it."""
+
+    def __init__(
+        self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
+    ) -> None:
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", name)
+        self.__module__ = getattr(function, "__module__", "") or ""
+        self.__doc__ = function.__doc__
+        self._qualname = name
+        self._schema = schema
+        keys = keys_of_devices(device_types, schema.arguments, name)
+        tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
+        with lock:
+            earlier = _definitions.get(name)
+            if earlier is not None and earlier._is_defined():
+                self._replace(earlier, schema, tags)
+            else:
+                self._registered = Registered(_new_operator(name, function, schema, tags))
+            self._disabled: dict[str, int] = {}
+            self._autocast: dict[str, DType] = {}
+            self._register_defaults()
+            for key in keys:
+                self._put_kernel(key, function)
+            _definitions[name] = self
+
+    def _is_defined(self) -> bool:
+        operator = self._opoverload
+        return operators.get(operator.name) is operator
+
+    def _replace(self, earlier: CustomOpDef, schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
+        """Take the place of a definition that was made in the same place: a cell that is run again, a module that is
+        reloaded."""
+        old, new = earlier.__wrapped__, self.__wrapped__
+        if _place(old) != _place(new):
+            raise RegistrationError(
+                f"{self._qualname} is defined twice: first by {place_of(old)}, then by {place_of(new)}. Give one of "
+                "them another name"
+            )
+        warnings.warn(
+            f"{self._qualname} is defined anew by {place_of(new)}: it takes the place of what was defined there before",
+            stacklevel=4,
+        )
+        operator = earlier._opoverload
+        registered = earlier._registered.current()
+        if operator.declaration == schema.declaration and operator.tags == tags:
+            self._registered = Registered(operator)
+            registered.give_way(self._registered)
+        else:
+            operator.undefine()
+            self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
+            registered.give_way(self._registered)
+
+    @property
+    def _opoverload(self) -> Operator:
+        """The operator, under PyTorch's name."""
+        return self._registered.current().operator
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        stub = self._registered.operator._stub
+        return (self._opoverload if stub is None else stub)(*args, **kwargs)
+
+    def _register_defaults(self) -> None:
+        """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
+        operator = self._opoverload
+        put = self._registered.put
+        put("autograd", DispatchKey.Autograd, autograd_not_implemented_fallback)
+        if self._schema.mutated:
+            put("writes", DispatchKey.ADInplaceOrView, inplace_or_view_fallback)
+        is_clear = self._returns_written or (self._schema.mutated and self._schema.declaration.endswith("-> ()"))
+        put("fake", DispatchKey.Meta, Shim((returning_written if is_clear else no_fake)(operator)))
+
+    @property
+    def _returns_written(self) -> bool:
+        tags = self._opoverload.tags
+        return Tag.inplace in tags or Tag.out in tags
+
+    def _put_kernel(self, key: DispatchKey, function: Function) -> None:
+        schema = self._schema
+        wants = (schema.arrays, schema.returns_arrays)
+        if function is not self.__wrapped__:
+            wants = _arrays_wanted(function)
+        kernel = FunctionKernel(self._opoverload, function, *wants)
+        self._registered.current().put(("kernel", key), key, kernel, place_of(function))
+
+    def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Any:
+        """Register a function as the kernel of some devices, in place of the one there was; None stands for all devices
+        without one of their own. A decorator where `fn` is left out. Raises RuntimeError for an unknown device."""
+        keys = keys_of_devices(device_types, self._schema.arguments, self._qualname)
+
+        def register(function: Function) -> Function:
+            with lock:
+                for key in keys:
+                    self._put_kernel(key, function)
+                for device in self._disabled:
+                    self._disable(device)
+            return function
+
+        return register if fn is None else register(fn)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
+        operator was defined by stands in for it. It holds for all threads."""
+        with lock:
+            before = self._disabled.get(device_type, 0)
+            self._set_disabled(device_type, 0 if enabled else before + 1)
+        try:
+            yield
+        finally:
+            with lock:
+                self._set_disabled(device_type, before)
+
+    def _set_disabled(self, device_type: str, count: int) -> None:
+        self._disabled.pop(device_type, None)
+        if count:
+            self._disabled[device_type] = count
+            self._disable(device_type)
+        else:
+            self._registered.current().drop(("disabled", device_type))
+
+    def _disable(self, device_type: str) -> None:
+        (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        kernel = FunctionKernel(self._opoverload, self.__wrapped__, self._schema.arrays, self._schema.returns_arrays)
+        self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
+
+    def register_fake(self, fn: Function, /) -> Function:
+        """Register what results look like without data, as `opwright.library.register_fake` says; the newest serves."""
+        if self._returns_written:
+            warnings.warn(
+                f"the fake kernel of {self._qualname} is unnecessary: an operator with the tag inplace or out returns "
+                "what it is given, also without data. It is used all the same",
+                stacklevel=2,
+            )
+        self._registered.current().put("fake", DispatchKey.Meta, UserKernel(fn), place_of(fn))
+        return fn
+
+    def register_autograd(
+        self, backward: Function, /, *, setup_context: Function | None = None, jvp: Function | None = None
+    ) -> None:
+        """Register how calls are differentiated.
+
+        `setup_context(ctx, inputs, output)` (`(ctx, inputs, keyword_only_inputs, output)` where there are keyword-only
+        arguments) saves on `ctx` what `backward(ctx, *grads)` needs, which returns a gradient or None for each
+        positional argument; `ctx` is that of `autograd.Function`. `jvp(ctx, *tangents)` is forward mode.
+        Raises RuntimeError for operators that write to arguments, return nothing, or return views of several.
+        """
+        operator = self._opoverload
+        check_differentiable(operator)
+        formula = Formula(operator, backward, setup_context, jvp, self._schema.arrays, self._schema.returns_arrays)
+        self._registered.current().put("autograd", DispatchKey.Autograd, formula, place_of(backward))
+
+    def register_vmap(self, func: Function | None = None, /) -> Any:
+        """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`; a
+        decorator where `func` is left out."""
+
+        def register(function: Function) -> Function:
+            self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+            return function
+
+        return register if func is None else register(func)
+
+    def register_torch_dispatch(self, torch_dispatch_class: type, func: Function | None = None, /) -> Any:
+        """Register the rule for a dispatch mode or a Tensor subclass, `func(mode or class, func, types, args, kwargs)`,
+        which stands in for its `__torch_dispatch__`; a decorator where `func` is left out."""
+
+        def register(function: Function) -> Function:
+            from opwright.python_dispatch import register_rule
+
+            rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+            self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            return function
+
+        return register if func is None else register(func)
+
+    def register_autocast(self, device_type: str, cast_inputs: object) -> None:
+        """Have floating-point Tensors on a device (but float64) cast to a dtype where autocast is on; the function then
+        runs without it. Raises ValueError for what is no device type."""
+        if not isinstance(device_type, str):
+            raise ValueError(f"expected the name of a device type, got {device_type!r}")
+        with lock:
+            self._autocast[Device(device_type).type] = as_dtype(cast_inputs)
+            wrapper = Wrapper(functools.partial(casting, dict(self._autocast)))
+            self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
+
+    def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef], tuple[str, str]]:
+        return _restore, (self._qualname, self.__module__)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:
+    return Operator(
+        name,
+        schema.declaration,
+        schema.arguments,
+        kwarg_only=schema.kwarg_only if schema.kwarg_only < len(schema.arguments) else None,
+        where=place_of(function),
+        tags=tags,
+    )
+
+
+def _arrays_wanted(function: Function) -> tuple[tuple[int, ...], bool]:
+    """Which parameters a further kernel takes as arrays, where it says so."""
+    if not isinstance(function, FunctionType) or len(function.__annotations__) <= function.__code__.co_argcount:
+        return (), False
+    found = infer(function, ())
+    return found.arrays, found.returns_arrays
+
+
+def _place(function: Function) -> tuple[str, ...]:
+    """Where a function is defined, however often the file is read. A cell of a notebook that is edited has another
+    file each time, but the module `__main__`."""
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__qualname__", repr(function))
+    code = getattr(function, "__code__", None)
+    file = "" if code is None else code.co_filename
+    is_cell = module == "__main__" and ("ipykernel" in file or file.startswith("<"))
+    return module, name, "" if is_cell else file
+
+
+def find_definition(op: object) -> CustomOpDef | None:
+    """The custom operator of that name, or that the operator belongs to; None if it is none."""
+    if isinstance(op, CustomOpDef):
+        return op
+    name = op.name if isinstance(op, Operator) else op.removesuffix(".default") if isinstance(op, str) else ""
+    found = _definitions.get(name)
+    return found if found is not None and found._is_defined() else None
+
+
+def _restore(name: str, module: str) -> CustomOpDef:
+    """A custom operator that was pickled by name: its module defines it."""
+    found = find_definition(name)
+    if found is None:
+        importlib.import_module(module)
+        found = find_definition(name)
+    if found is None:
+        raise RegistrationError(f"{module} defines no custom operator {name}")
+    return found

@@ -1,0 +1,76 @@
+"""Autograd formulas of users: what may have one, and the wrapper that records calls for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from opwright.custom_ops.code import OperatorCode, code_of
+from opwright.custom_ops.recording import context_of
+from opwright.dispatcher import Operator
+from opwright.registrations import LazyWrapper, Wrapper
+from opwright.tags import Tag
+
+__all__ = ["Formula", "check_differentiable"]
+
+Function = Callable[..., Any]
+
+
+def check_differentiable(operator: Operator) -> None:
+    """Raise RuntimeError for an operator that cannot have a formula."""
+    signature = operator.signature
+    name = f"{operator.name}{operator.declaration}"
+    if Tag.out in operator.tags:
+        raise RuntimeError(
+            f"cannot register an autograd formula for {name}: it has the tag out, and Out variants do not support "
+            "autograd"
+        )
+    is_view = any(alias is not None for alias in signature.aliases)
+    if signature.written:
+        reason = "it writes to arguments"
+    elif not signature.returns:
+        reason = "it returns nothing"
+    elif is_view and (len(signature.tensors) != 1 or signature.returns != ("Tensor",)):
+        reason = "it returns views, and has more than one Tensor to be a view of, or several results"
+    else:
+        return
+    raise RuntimeError(
+        f"cannot register an autograd formula for the non-functional operator {name}: {reason}. Write a functional "
+        "operator, and register a formula for that"
+    )
+
+
+class Formula(LazyWrapper):
+    """A formula as the kernel of an Autograd key; its wrapper is rendered when a recorded call needs it."""
+
+    __slots__ = ("_arrays", "_backward", "_code", "_operator", "_returns_arrays", "_setup_context", "jvp")
+
+    def __init__(
+        self,
+        operator: Operator,
+        backward: Function,
+        setup_context: Function | None,
+        jvp: Function | None = None,
+        arrays: tuple[int, ...] = (),
+        returns_arrays: bool = False,
+    ) -> None:
+        for function in (backward, setup_context, jvp):
+            if function is not None and not callable(function):
+                raise TypeError(f"an autograd formula is made of functions, got {type(function).__name__} {function!r}")
+        self.loaded = None
+        self.jvp = jvp
+        self._operator = operator
+        self._backward = backward
+        self._setup_context = setup_context
+        self._arrays = arrays
+        self._returns_arrays = returns_arrays
+        self._code: OperatorCode | None = None
+
+    def load(self) -> None:
+        """Render. Must not be called with the lock held."""
+        code = self._code = code_of(self._operator.declaration, self._arrays, self._returns_arrays)
+        context = context_of(self._operator, self._backward)
+        self.loaded = Wrapper(code.recorded_by(context, self._setup_context), True)
+
+    def __repr__(self) -> str:
+        return f"{self._backward!r}"

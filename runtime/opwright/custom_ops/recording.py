@@ -1,0 +1,170 @@
+"""How calls of custom operators are recorded: with the formula that was registered, or so that a backward says that
+there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from opwright.autograd.function import NOTHING, FunctionCtx
+from opwright.autograd.gradients import fit, zeros
+from opwright.autograd.nodes import Output, next_sequence
+from opwright.autograd.recording import (
+    mark_view,
+)
+from opwright.autograd.saved import Saved, save, save_result
+from opwright.dispatcher import Operator
+from opwright.dtypes import COMPLEX, FLOATING
+from opwright.errors import AutogradError
+from opwright.keys import GRAD, VIEW
+from opwright.tensor import Tensor
+
+__all__ = ["OperatorContext", "context_of", "finish", "new_node", "refuse_keyword"]
+new_node: Final = object.__new__
+
+
+class OperatorContext(FunctionCtx):
+    """What `setup_context` and `backward` of a custom operator share, and the node of its call. Rendered code makes it
+    without a constructor; each formula has a subclass."""
+
+    backward: Callable[..., Any]
+    operator: Operator
+    needs_input_grad: tuple[Any, ...]  # a bool for each positional argument, a list of them for a list
+    fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    materialize_grads = True
+    saved_for_forward = ()
+    _to_save = ()
+    _non_differentiable = ()
+    _saved = ()
+
+    def apply(self, *grads: Any) -> Sequence[Any]:
+        """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""
+        if self.materialize_grads:
+            grads = tuple(
+                zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
+                for grad, output in zip(grads, self.outputs, strict=True)
+            )
+        if self.is_list:
+            grads = (list(grads),)
+        found = type(self).backward(self, *grads)
+        results = list(found) if isinstance(found, tuple) else [found]
+        needs = self.needs_input_grad
+        while len(results) > len(needs) and results[-1] is None:
+            results.pop()
+        if not self.fewest <= len(results) <= len(needs):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
+                f"{len(results)}): backward returns one for each positional argument of {self.operator.name}"
+            )
+        results += [None] * (len(needs) - len(results))
+        flat = self._flat(results)
+        for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
+            if edge is not None and grad is not None:
+                flat[index] = fit(grad, edge, self, index)
+        return flat
+
+    is_list = False  # whether the operator returns a list: `backward` takes one list of gradients then
+
+    def _flat(self, results: list[Any]) -> list[Any]:
+        """The gradients one by one; those of a list of Tensors come as a list of that length."""
+        flat: list[Any] = []
+        for position, (grad, needs) in enumerate(zip(results, self.needs_input_grad, strict=True)):
+            if type(needs) is list:
+                if type(grad) is not list or len(grad) != len(needs):
+                    raise RuntimeError(self._wrong_structure(results))
+                flat += grad
+                continue
+            if grad is not None and needs is False and position not in self.tensors:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different from None at position {position + 1}, but "
+                    f"argument '{self.operator.signature.names[position]}' of {self.operator.name} is not a Tensor"
+                )
+            flat.append(grad)
+        return flat
+
+    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+
+    def _wrong_structure(self, results: list[Any]) -> str:
+        returned = ", ".join(map(_structure, results))
+        expected = ", ".join(
+            f"a list of {len(needs)}" if type(needs) is list else "a gradient or None"
+            for needs in self.needs_input_grad
+        )
+        return (
+            "Expected the return from backward to be of the same structure as the inputs. "
+            f"Got: ({returned}) (return from backward), ({expected}) (inputs), in {self.name()} of {self.operator.name}"
+        )
+
+
+def _structure(grad: Any) -> str:
+    if grad is None:
+        return "None"
+    return f"a {type(grad).__name__}{f' of {len(grad)}' if isinstance(grad, list | tuple) else ''}"
+
+
+def context_of(operator: Operator, backward: Callable[..., Any]) -> type[OperatorContext]:
+    """The class of an operator's contexts, whose calls this function differentiates."""
+    signature = operator.signature
+    return type(
+        f"{operator.base}Backward",
+        (OperatorContext,),
+        {
+            "backward": backward,
+            "operator": operator,
+            "fewest": min(signature.fewest, signature.positional),
+            "is_list": signature.returns == ("Tensor[]",),
+            "tensors": frozenset(argument.position for argument in signature.tensors if not argument.is_list),
+        },
+    )
+
+
+def refuse_keyword(operator: Operator, name: str, edges: Sequence[Any]) -> None:
+    """Raise AutogradError where a keyword-only Tensor requires grad: `backward` has no place for its gradient."""
+    if any(edge is not None for edge in edges):
+        raise AutogradError(
+            f"{operator.name}: argument '{name}' requires grad, but is keyword-only, and backward returns gradients of "
+            f"positional arguments alone. Pass {name}.detach(), or make it positional"
+        )
+
+
+def finish(node: OperatorContext, result: Any) -> Any:
+    """Make results those of a node that `setup_context` has seen, and keep what it named."""
+    node.sequence = next_sequence()
+    node.extra = None
+    if type(result) is Tensor:
+        node.outputs = (_output(node, 0, result),)
+    elif isinstance(result, list | tuple):
+        node.outputs = [_output(node, number, each) for number, each in enumerate(result)]
+    else:
+        node.outputs = (None,)
+    if node._to_save:
+        node._saved = tuple([_saved(node, tensor) for tensor in node._to_save])
+        node._to_save = ()
+    node._non_differentiable = ()
+    return result
+
+
+def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
+    """What the node knows of a result; a history for the result, if it can have a gradient."""
+    if not isinstance(result, Tensor):
+        return None
+    dtype = result.dtype
+    if dtype not in FLOATING and dtype not in COMPLEX:
+        return None
+    left_out = node._non_differentiable
+    if left_out and any(result is each for each in left_out):
+        return None
+    result.edge = node, number
+    result.keys |= GRAD
+    if result.keys & VIEW:  # a view operator of a library
+        mark_view(result, "custom_function")
+    return result.shape, dtype, result.device
+
+
+def _saved(node: OperatorContext, tensor: Tensor | None) -> Saved:
+    if tensor is None:
+        return NOTHING
+    edge = tensor.edge
+    if type(edge) is tuple and edge[0] is node:  # a result: without its edge, which would make a cycle
+        return save_result(tensor, edge[1])
+    return save(tensor)

@@ -1,0 +1,83 @@
+"""What belongs to a custom operator, and goes with it: the operator itself and the kernels registered for it."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+from opwright.dispatcher import Operator
+from opwright.keys import DispatchKey
+from opwright.ops_namespace import forget
+from opwright.registrations import Kernel, lock
+from opwright.registry import Removable, register
+
+__all__ = ["Registered"]
+
+
+class Registered:
+    """An operator, and its registrations by what they are for: one for each purpose, the newest.
+
+    When this is garbage, all is taken back. `replacement` is what a later definition of the same operator registered.
+    """
+
+    __slots__ = ("__weakref__", "_finalize", "_held", "operator", "replacement")
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.replacement: Registered | None = None
+        self._held: dict[Any, Removable] = {}
+        self._finalize = weakref.finalize(self, lock.when_free, functools.partial(_take_back, operator, self._held))
+        self._finalize.atexit = False
+
+    def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
+        """Register a kernel in place of the one for the same purpose."""
+        self.hold(purpose, register(self.operator, key, kernel, where=where))
+
+    def hold(self, purpose: Any, made: Removable) -> None:
+        """Keep what was registered, in place of what there was for the same purpose."""
+        with lock:
+            earlier = self._held.pop(purpose, None)
+            self._held[purpose] = made
+            if earlier is not None:
+                earlier.remove()
+
+    def drop(self, purpose: Any) -> None:
+        """Take one registration back."""
+        with lock:
+            earlier = self._held.pop(purpose, None)
+            if earlier is not None:
+                earlier.remove()
+
+    def has(self, purpose: Any) -> bool:
+        """Whether there is a registration for it."""
+        return purpose in self._held
+
+    def current(self) -> Registered:
+        """The newest definition of the operator."""
+        found = self
+        while found.replacement is not None:
+            found = found.replacement
+        return found
+
+    def give_way(self, replacement: Registered) -> None:
+        """Take all registrations back; the operator too, unless the replacement goes on with it. The lock is held."""
+        self.replacement = replacement
+        self._finalize.detach()
+        if replacement.operator is self.operator:
+            _remove_all(self._held)
+        else:
+            _take_back(self.operator, self._held)
+
+
+def _remove_all(held: dict[Any, Removable]) -> None:
+    while held:
+        held.popitem()[1].remove()
+
+
+def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
+    with lock:
+        _remove_all(held)
+        operator.undefine()
+        operator.stub = None  # it holds the operator, which holds it
+        forget(operator.namespace, operator.base)
