@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         register_autocast,
         register_autograd,
         register_kernel,
+        register_torch_dispatch,
         register_vmap,
     )
     from opwright.fake.context import FakeContext
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
     "infer_schema", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_vmap", "split_name",
+    "register_kernel", "register_torch_dispatch", "register_vmap", "split_name",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)

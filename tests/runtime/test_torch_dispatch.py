@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -13,7 +11,6 @@ import pytest
 import opwright
 from opwright import Tensor
 from opwright.dispatcher import Operator
-from opwright.fake import FakeTensorMode
 from opwright.library import Library
 from opwright.utils._python_dispatch import (
     TorchDispatchMode,
@@ -61,13 +58,6 @@ class Wrapper(Tensor):
         cls.calls.append(str(func))
         out = func(*map(unwrapped, args), **{name: unwrapped(value) for name, value in kwargs.items()})
         return return_and_correct_aliasing(func, args, kwargs, wrapped(cls, out))
-
-
-class Derived(Wrapper):
-    """Asked before its base."""
-
-    __slots__ = ()
-    calls: ClassVar[list[str]] = []
 
 
 def unwrapped(value: Any) -> Any:
@@ -218,25 +208,6 @@ def test_a_wrapper_looks_like_its_tensor(double: Operator) -> None:
         x.numpy()
 
 
-def test_subclasses_come_before_their_bases(double: Operator) -> None:
-    asked: list[type] = []
-
-    class Base(Wrapper):
-        @classmethod
-        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            asked.append(cls)
-            assert types == (Below, Base)
-            return NotImplemented
-
-    class Below(Base):
-        pass
-
-    first, second = Base(opwright.ones(1)), Below(opwright.ones(1))
-    with pytest.raises(TypeError, match=r"returned NotImplemented: Tensor subclass .*Below, Tensor subclass .*Base"):
-        first + second
-    assert asked == [Below, Base]
-
-
 def test_a_mode_is_asked_before_subclasses_and_may_decline(double: Operator) -> None:
     x = Wrapper(opwright.tensor([1.0]))
     seen: list[Any] = []
@@ -251,99 +222,6 @@ def test_a_mode_is_asked_before_subclasses_and_may_decline(double: Operator) -> 
     assert seen == [(Wrapper,), ()]
 
 
-def test_in_place_operators_return_the_argument() -> None:
-    x = Wrapper(opwright.tensor([1.0, 2.0]))
-    assert x.add_(1) is x
-    assert x.elem.tolist() == [2.0, 3.0]
-    out = Wrapper(opwright.empty(2))
-    assert opwright.add(x, x, out=out) is out
-    assert out.elem.tolist() == [4.0, 6.0]
-    x.unsqueeze_(0)
-    assert x.shape == x.elem.shape == (1, 2)
-
-
-def test_views_share_their_bases_storage() -> None:
-    x = Wrapper(opwright.zeros(2, 3))
-    view = x.t()
-    assert view._base is x and view._version == x._version
-    view.add_(1)
-    assert x.elem.tolist() == [[1.0] * 3] * 2
-
-
-def test_reading_an_element_is_dispatched() -> None:
-    assert Wrapper(opwright.tensor([3.0])).item() == 3.0
-    with Log() as mode:
-        opwright.tensor(2.0).item()
-    assert mode.log[-1][1] == "aten._local_scalar_dense.default"
-
-
-def test_below_autograd_and_the_default_handler() -> None:
-    class Own(Tensor):
-        """Has data; looks at calls and leaves them to the class it derives from."""
-
-        seen: ClassVar[list[str]] = []
-
-        @classmethod
-        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            cls.seen.append(str(func))
-            return super().__torch_dispatch__(func, types, args, kwargs)
-
-    base = opwright.tensor([1.0, 2.0])
-    x = Tensor._make_subclass(Own, base)
-    assert type(x + 1) is Tensor and Own.seen == ["aten.add.Scalar"]
-    assert x.add_(1) is x and base.tolist() == [2.0, 3.0]
-    assert repr(x) == "Own([2., 3.])"
-    assert type(x.t()) is Tensor and not x.t().keys & opwright.dispatch.KeySet("Python").bits
-
-
-def test_a_subclass_without_a_handler_is_a_tensor() -> None:
-    class Named(Tensor):
-        name = "a"
-
-    x = opwright.ones(2).as_subclass(Named)
-    assert type(x) is Named and type(x + x) is Tensor and x.add_(1) is x
-    with pytest.raises(TypeError, match="Named must define __torch_dispatch__"):
-        Tensor._make_wrapper_subclass(Named, (2,))
-    with pytest.raises(TypeError, match="Named is made from a Tensor, got list"):
-        Tensor._make_subclass(Named, [1.0])  # type: ignore[arg-type]
-
-
-def test_as_subclass_keeps_the_place_in_the_graph() -> None:
-    class Named(Tensor):
-        pass
-
-    x = opwright.ones(2).requires_grad_()
-    y = x.as_subclass(Named)
-    assert y.requires_grad and y.is_leaf and Tensor._make_subclass(Named, x).requires_grad is False
-    assert Tensor._make_subclass(Named, x, True).requires_grad
-
-
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_are_instances_with_their_attributes(again: Callable[[Any], Any]) -> None:
-    x = Derived(opwright.tensor([1.0, 2.0])).requires_grad_()
-    y = again(x)
-    assert type(y) is Derived and y.elem.tolist() == [1.0, 2.0] and y.requires_grad and y is not x
-    assert type(y + y) is Derived
-
-
-def test_fake_tensors_and_modes() -> None:
-    with Log() as mode, FakeTensorMode():
-        x = opwright.empty(2, 3)
-        y = x @ x.t()
-    assert y.shape == (2, 2) and opwright.fake.is_fake(y)
-    assert [name for _, name, *_ in mode.log] == ["aten.empty.memory_format", "aten.t.default", "aten.mm.default"]
-    with FakeTensorMode(), Log() as mode:
-        assert opwright.fake.is_fake(opwright.ones(2) + 1)
-    assert len(mode.log) == 2
-    assert type(Wrapper(y) + 1) is Wrapper
-
-
-def test_a_mode_without_tensors_sees_factories() -> None:
-    with Log() as mode:
-        opwright.zeros(2, dtype=opwright.int64)
-    assert mode.log == [("", "aten.zeros.default", 1, {"dtype": opwright.int64})]
-
-
 def test_the_key_without_anyone_to_ask(double: Operator) -> None:
     with opwright.dispatch.include_keys("Python"):
         assert double(opwright.tensor([1.0])).tolist() == [2.0]
@@ -356,3 +234,55 @@ def test_nothing_is_loaded_for_who_uses_none() -> None:
     code = "import sys, opwright; opwright.ones(2) + 1; print([m for m in sys.modules if 'python_dispatch' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_rule_stands_in_for_the_handler_of_exactly_its_class(double: Operator) -> None:
+    class Below(Log):
+        pass
+
+    library = Library(double.namespace, "FRAGMENT")
+    x = opwright.tensor([1.0])
+
+    @opwright.library.register_torch_dispatch(double.name, Log, lib=library)
+    def rule(mode: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        assert isinstance(mode, Log) and func is double and types == ()
+        return func(*args, **kwargs) + 100
+
+    assert double(x).tolist() == [2.0]
+    with Log() as mode:
+        assert double(x).tolist() == [102.0]
+    assert mode.log == []
+    with Below():
+        assert double(x).tolist() == [2.0]
+    with pytest.raises(opwright.RegistrationError, match="Log already has a __torch_dispatch__ rule for"):
+        opwright.library.register_torch_dispatch(double, Log, lambda *args: None)
+    library.destroy()
+    with Log():
+        assert double(x).tolist() == [2.0]
+
+
+def test_a_rule_for_a_subclass(double: Operator) -> None:
+    library = Library(double.namespace, "FRAGMENT")
+    x = Wrapper(opwright.tensor([1.0]))
+    opwright.library.register_torch_dispatch(double, Wrapper, lambda cls, func, types, args, kwargs: cls, lib=library)
+    with pytest.raises(RuntimeError, match=r"must return Tensor, but returned type <class .*Wrapper"):
+        double(x)
+    del library
+    assert type(double(x)) is Wrapper
+
+
+def test_rules_it_refuses(double: Operator) -> None:
+    register = opwright.library.register_torch_dispatch
+    with pytest.raises(TypeError, match="for a TorchDispatchMode or a Tensor subclass with __torch_dispatch__, not "):
+        register(double, Tensor, print)
+    with pytest.raises(TypeError, match="a rule must be callable, got int 3"):
+        register(double, Log, 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="is no qualified name of an operator"):
+        register("double", Log, print)
+    library = Library(double.namespace, "FRAGMENT")
+    library.destroy()
+    with pytest.raises(opwright.RegistrationError, match="was destroyed"):
+        register(double, Log, print, lib=library)
+    with Log() as mode:
+        double(opwright.tensor([1.0]))
+    assert len(mode.log) == 1

@@ -4,9 +4,15 @@ Loaded when `opwright.library` is first asked for one of these names.
 """
 
 from opwright.custom_ops.definition import CustomOpDef, custom_op, find_definition
-from opwright.custom_ops.functions import register_autocast, register_autograd, register_kernel, register_vmap
+from opwright.custom_ops.functions import (
+    register_autocast,
+    register_autograd,
+    register_kernel,
+    register_torch_dispatch,
+    register_vmap,
+)
 
 __all__ = [
     "CustomOpDef", "custom_op", "find_definition", "register_autocast", "register_autograd", "register_kernel",
-    "register_vmap",
+    "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""`register_kernel`, `register_autograd`, `register_vmap`, `register_autocast`: for custom operators and for any other
-operator, by name."""
+"""`register_kernel`, `register_autograd`, `register_vmap`, `register_autocast`, `register_torch_dispatch`: for custom
+operators and for any other operator, by name."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.definition import CustomOpDef, find_definition
 from opwright.custom_ops.devices import keys_of_devices
 from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
 from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
+from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library
 from opwright.library import split_name
 from opwright.registrations import Wrapper
 from opwright.registry import register
 
-__all__ = ["register_autocast", "register_autograd", "register_kernel", "register_vmap"]
+__all__ = ["register_autocast", "register_autograd", "register_kernel", "register_torch_dispatch", "register_vmap"]
 
 Function = Callable[..., Any]
 Op = str | Operator | CustomOpDef
@@ -68,8 +70,11 @@ def register_autograd(
         return definition.register_autograd(backward, setup_context=setup_context, jvp=jvp)
     operator = find_operator(_name(op))
     check_differentiable(operator)
-    formula = Formula(operator, backward, setup_context, jvp)
-    _library(operator.name, lib).keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    library = _library(operator.name, lib)
+    if jvp is not None:
+        library.keep(JvpRule(operator, setup_context, jvp))
+    formula = Formula(operator, backward, setup_context)
+    library.keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
     return None
 
 
@@ -99,6 +104,36 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
     wrapper = Wrapper(functools.partial(casting, dtypes))
     _library(operator.name, lib).keep(register(operator, DispatchKey.Autocast, wrapper))
     return None
+
+
+def register_torch_dispatch(
+    op: Op, torch_dispatch_class: type, func: Function | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what an operator does in a dispatch mode, or for a Tensor subclass, in place of the `__torch_dispatch__`
+    of that class: `func(mode, func, types, args, kwargs)`, for a subclass with the class first. A decorator where
+    `func` is left out.
+
+    It serves exactly this class and not what derives from it. It lives as long as `lib`, or as the custom operator, or
+    for ever. Raises RegistrationError where there is such a rule, TypeError for a class without a handler and for what
+    cannot be called. Semantics: `torch.library.register_torch_dispatch`.
+    """
+    definition = find_definition(op)
+    if definition is not None and lib is None:
+        return definition.register_torch_dispatch(torch_dispatch_class, func)
+    name = _name(op)
+
+    def register_function(function: Function) -> Function:
+        from opwright.python_dispatch import register_rule
+
+        rule = register_rule(name, torch_dispatch_class, function)
+        try:
+            _library(name, lib).keep(rule)
+        except RegistrationError:  # the library was destroyed
+            rule.remove()
+            raise
+        return function
+
+    return register_function if func is None else register_function(func)
 
 
 def _library(name: str, given: Library | None) -> Library:

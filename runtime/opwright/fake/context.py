@@ -93,7 +93,7 @@ def read_item(array: MetaArray, what: str) -> Any:
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
     """The error of a call that reads data."""
     place = array.place
-    kind = "meta" if place.mode is None else "fake"
+    kind = "fake" if place.mode is not None else "meta" if place.device.type == "meta" else "wrapper"
     context = running.get()
     operator = "" if context is None else context.operator
     inside = f" in the fake kernel of {operator}" if operator else ""

@@ -16,21 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["Rule", "RuleHandle", "find_rule", "register_rule"]
 
 Rule = Callable[..., Any]
-_rules: Final[dict[tuple[str, type], Rule]] = {}  # by the operator's name
+_rules: Final[dict[tuple[str, type], RuleHandle]] = {}  # by the operator's name
 
 
 class RuleHandle:
     """One rule, to be taken back."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_kind", "function", "name")
 
-    def __init__(self, key: tuple[str, type]) -> None:
-        self._key = key
+    def __init__(self, name: str, kind: type, function: Rule) -> None:
+        self.name = name  # of the operator
+        self._kind = kind
+        self.function = function
 
     def remove(self) -> None:
         """Take the rule back. Doing so again has no effect."""
         with lock:
-            _rules.pop(self._key, None)
+            if _rules.get((self.name, self._kind)) is self:
+                del _rules[self.name, self._kind]
 
 
 def register_rule(name: str, kind: type, rule: Rule) -> RuleHandle:
@@ -45,12 +48,14 @@ def register_rule(name: str, kind: type, rule: Rule) -> RuleHandle:
         raise TypeError(f"a rule is for a TorchDispatchMode or a Tensor subclass with __torch_dispatch__, not {kind!r}")
     if not callable(rule):
         raise TypeError(f"a rule must be callable, got {type(rule).__name__} {rule!r}")
+    made = RuleHandle(name, kind, rule)
     with lock:
-        if _rules.setdefault((name, kind), rule) is not rule:
+        if _rules.setdefault((name, kind), made) is not made:
             raise RegistrationError(f"{kind.__qualname__} already has a __torch_dispatch__ rule for {name}")
-    return RuleHandle((name, kind))
+    return made
 
 
 def find_rule(operator: Operator, kind: type) -> Rule | None:
     """The rule of a class for an operator, if there is one."""
-    return _rules.get((operator.name, kind))
+    found = _rules.get((operator.name, kind))
+    return None if found is None else found.function
