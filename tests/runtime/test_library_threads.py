@@ -53,7 +53,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         steps = itertools.cycle((self.own_operator, self.shared_operator, self.fallback, self.lost))
         try:
-            while time.monotonic() < self.until:
+            while time.monotonic() < self.until or self.rounds < 4:
                 next(steps)()
                 self.rounds += 1
         except BaseException as error:
@@ -133,7 +133,6 @@ def test_threads_that_register_dispatch_and_drop(seconds: int) -> None:
         if worker.error is not None:
             raise worker.error
     gc.collect()
-    assert all(worker.rounds for worker in workers)
     assert dispatch.table(f"{NAMESPACE}::shared") == before
     library.destroy()
     for registry in (operators, overloads, kernels):

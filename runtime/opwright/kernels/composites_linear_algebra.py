@@ -165,7 +165,7 @@ def linalg_eigvals(self: Operand) -> Operand:
 Tolerance = Any  # a tensor, a number, or None
 
 
-def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
+def pseudo_inverse(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
     """The Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
 
     rtol is by default, where atol is not above zero, eps times the larger size. `hermitian`: the matrices are, and
@@ -194,6 +194,13 @@ def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool
     if hermitian:
         return aten.matmul(aten.mul(vectors, inverted), _adjoint(vectors))
     return aten.matmul(aten.mul(_adjoint(right), inverted), _adjoint(left))
+
+
+def linalg_pinv(self: Operand, atol: float | None, rtol: float | None, hermitian: bool) -> Operand:
+    """`pseudo_inverse` with tolerances as numbers: through the overload that has a derivative."""
+    aten = opwright.ops.aten
+    bounds = [None if each is None else aten.new_full(self, [], each, dtype=float64) for each in (atol, rtol)]
+    return aten.linalg_pinv(self, atol=bounds[0], rtol=bounds[1], hermitian=hermitian)
 
 
 def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
