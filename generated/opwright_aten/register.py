@@ -1506,7 +1506,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "aten::linalg_pinv.atol_rtol_tensor",
         "CompositeExplicitAutogradNonFunctional",
         "opwright.kernels.composites_linear_algebra",
-        "linalg_pinv",
+        "pseudo_inverse",
         "",
         "",
     ),

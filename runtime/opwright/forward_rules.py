@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from opwright.registrations import lock
 
-__all__ = ["ForwardRule", "TangentFormula", "find_rule", "load_rules", "name_rules", "set_rule"]
+__all__ = ["ForwardRule", "TangentFormula", "find_rule", "load_rules", "name_rules", "remove_rule", "set_rule"]
 
 
 class TangentFormula(NamedTuple):
@@ -55,6 +55,13 @@ def set_rule(operator: str, rule: ForwardRule) -> None:
     """Give an operator a rule, for calls that were not composed yet."""
     with lock:
         _rules[operator] = rule
+
+
+def remove_rule(operator: str, rule: ForwardRule) -> None:
+    """Take a rule back, unless another one has taken its place."""
+    with lock:
+        if _rules.get(operator) is rule:
+            del _rules[operator]
 
 
 def are_loaded() -> bool:

@@ -19,11 +19,13 @@ from sampling import COMPLEX128, FLOAT64, Sample
 import opwright
 import opwright.kernels.gradients
 from opwright_codegen.config import Config, read_config
-from opwright_codegen.derivative_model import DerivativeSet, Differentiability
+from opwright_codegen.derivative_model import DerivativeSet
 from opwright_codegen.derivatives import read_derivatives
 from opwright_codegen.formula import Spelling, emit
 from opwright_codegen.kernel_modules import KernelModules
+from opwright_codegen.model import OperatorSet
 from opwright_codegen.read import read
+from opwright_codegen.schema import FunctionSchema, SchemaKind
 
 # Operators whose gradients are not compared, and why.
 NOT_COMPARED = {
@@ -95,8 +97,13 @@ def config() -> Config:
 def derivatives() -> DerivativeSet:
     settings = config()
     assert settings.derivatives is not None
-    operators = read(settings.schemas, settings.tags)
-    return read_derivatives(settings.derivatives, operators, KernelModules(settings.gradients))
+    return read_derivatives(settings.derivatives, operators(), KernelModules(settings.gradients))
+
+
+@cache
+def operators() -> OperatorSet:
+    settings = config()
+    return read(settings.schemas, settings.tags)
 
 
 @cache
@@ -117,10 +124,38 @@ def evaluate(formula: Any, values: Mapping[str, Any]) -> Any:
 
 
 def case_names() -> list[str]:
-    return sorted(name.removeprefix("aten::") for name in derivatives().entries)
+    """The operators with entries; in-place variants with an entry of their own are compared with the functional one."""
+    known = operators().operators
+    names = (name for name in derivatives().entries if known[name].kind is not SchemaKind.INPLACE)
+    return sorted(name.removeprefix("aten::") for name in names)
 
 
-def widened(sample: Sample, entry: Differentiability) -> Sample | None:
+def composites() -> list[str]:
+    """Functional operators made of others, whose derivatives are those of their parts."""
+    return sorted(
+        name.removeprefix("aten::")
+        for name, operator in operators().operators.items()
+        if operator.kind is SchemaKind.FUNCTIONAL
+        and name not in derivatives().entries
+        and any("Implicit" in key for key, _ in operator.dispatch)
+        and any(result.type.is_tensor_like for result in operator.schema.returns)
+    )
+
+
+def schema_of(name: str) -> FunctionSchema:
+    return operators().operators[f"aten::{name}"].schema
+
+
+def inputs_of(name: str) -> list[str]:
+    """The arguments that have a gradient, or, of a composite, may have one."""
+    entry = derivatives().find(f"aten::{name}")
+    if entry is None:
+        return [argument.name for argument in schema_of(name).arguments if argument.type.is_tensor_like]
+    known = [derivative for derivative in entry.derivatives if derivative.reason is None]
+    return [name for derivative in known for name in derivative.inputs]
+
+
+def widened(sample: Sample, name: str) -> Sample | None:
     """The sample in 64 bits, where gradients can be told apart from rounding; None where they cannot be told at all.
 
     Integers of samples without other numbers become floats where gradients are asked for.
@@ -128,12 +163,13 @@ def widened(sample: Sample, entry: Differentiability) -> Sample | None:
     arrays = [each for each in leaves([*sample.args, *sample.kwargs.values()]) if isinstance(each, np.ndarray)]
     if any(not np.isfinite(array.astype(np.complex128)).all() for array in arrays if array.dtype.kind in "fcV"):
         return None
-    dtypes = [value for value in sample.kwargs.values() if isinstance(value, np.dtype)]
+    dtypes = [value for value in (*sample.args, *sample.kwargs.values()) if isinstance(value, np.dtype)]
     if any(dtype.kind in "fcV" and dtype not in (FLOAT64, COMPLEX128) for dtype in dtypes):
         return None
     is_whole = all(array.dtype.kind in "iu" for array in arrays)
-    names = [argument.name for argument in entry.operator.schema.arguments]
-    wanted = entry.differentiable_inputs
+    names = [argument.name for argument in schema_of(name).arguments]
+    entry = derivatives().find(f"aten::{name}")
+    wanted = () if entry is None else entry.differentiable_inputs
 
     def wide(name: str, value: Any) -> Any:
         if isinstance(value, list):
@@ -166,9 +202,8 @@ def leaves(values: Any) -> Iterator[Any]:
             yield value
 
 
-def named_arguments(entry: Differentiability, sample: Sample) -> dict[str, Any]:
+def named_arguments(schema: FunctionSchema, sample: Sample) -> dict[str, Any]:
     """The arguments of the sample by name, with defaults."""
-    schema = entry.operator.schema
     found = {argument.name: value for argument, value in zip(schema.arguments, sample.args, strict=False)}
     found |= sample.kwargs
     for argument in schema.arguments:
@@ -219,9 +254,7 @@ SAMPLES_OF = {"_native_batch_norm_legit": "native_batch_norm", "_safe_softmax": 
 
 def unfiltered(name: str) -> list[Sample]:
     """All samples of an operator in 64 bits, also those at which PyTorch differs."""
-    entry = derivatives().find(f"aten::{name}")
-    assert entry is not None
-    tried = (widened(sample, entry) for sample in SAMPLES.get(SAMPLES_OF.get(name, name), lambda: ())())
+    tried = (widened(sample, name) for sample in SAMPLES.get(SAMPLES_OF.get(name, name), lambda: ())())
     unique = {str(sample): sample for sample in tried if sample is not None}
     return list(unique.values())
 

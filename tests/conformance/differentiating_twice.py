@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from differentiating import as_tuple, call_named, flattened, leaves, named_arguments, overload, tensors_of
+from differentiating import (
+    as_tuple,
+    call_named,
+    flattened,
+    inputs_of,
+    leaves,
+    named_arguments,
+    overload,
+    schema_of,
+    tensors_of,
+)
 from sampling import Sample, make
-
-from opwright_codegen.derivative_model import Differentiability
 
 
 def size_of(sample: Sample) -> int:
@@ -19,16 +27,15 @@ def size_of(sample: Sample) -> int:
 class Twice:
     """One call under one of the libraries: its results, the gradients of these, and theirs."""
 
-    def __init__(self, library: Any, convert: Any, entry: Differentiability, name: str, sample: Sample) -> None:
+    def __init__(self, library: Any, convert: Any, name: str, sample: Sample) -> None:
         self.library, self.convert = library, convert
-        schema = entry.operator.schema
-        arguments = {key: convert(value) for key, value in named_arguments(entry, sample).items()}
+        schema = schema_of(name)
+        arguments = {key: convert(value) for key, value in named_arguments(schema, sample).items()}
         self.leaves: dict[Any, Any] = {}
-        for derivative in entry.derivatives:
-            for key in derivative.inputs if derivative.reason is None else ():
-                for number, tensor in enumerate(tensors_of(arguments[key])):
-                    if tensor.is_floating_point() or tensor.is_complex():
-                        self.leaves[key, number] = tensor.requires_grad_()
+        for key in inputs_of(name):
+            for number, tensor in enumerate(tensors_of(arguments[key])):
+                if tensor.is_floating_point() or tensor.is_complex():
+                    self.leaves[key, number] = tensor.requires_grad_()
         self.results = flattened(as_tuple(call_named(overload(library, name), schema, arguments)))
         self.cotangents: dict[int, Any] = {}
 

@@ -50,7 +50,7 @@ class Case:
     def __init__(self, name: str, entry: Differentiability, sample: Sample) -> None:
         self.entry = entry
         self.schema = entry.operator.schema
-        self.arrays = named_arguments(entry, sample)
+        self.arrays = named_arguments(self.schema, sample)
         self.mine = {key: to_opwright(copied(value)) for key, value in self.arrays.items()}
         self.results = as_tuple(call_named(overload(opwright, name), self.schema, self.mine))
         self.theirs = {key: to_torch(copied(value)) for key, value in self.arrays.items()}

@@ -12,13 +12,14 @@ from differentiating import (
     NOT_COMPARED,
     case_names,
     chosen,
-    derivatives,
+    composites,
+    inputs_of,
 )
 from differentiating_twice import Twice, numpy_dtype, size_of
+from samples import SAMPLES
 from sampling import Sample
 
 import opwright
-from opwright_codegen.derivative_model import Differentiability
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
@@ -30,6 +31,7 @@ DIFFERENT_TWICE: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("embedding", lambda one: one.args[3:4] == (True,), "PyTorch's second does not divide by the frequency"),
     ("lgamma", lambda one: True, "PyTorch's trigamma has 9 digits"),
     ("logit", lambda one: len(one.args) > 1 and (one.args[1] or 0) < 0, "0 in PyTorch for NaN"),
+    ("special_logit", lambda one: len(one.args) > 1 and (one.args[1] or 0) < 0, "likewise"),
     ("softplus", lambda one: bool((one.args[0] == 0).any()), "at the threshold itself"),
 ]
 # Operators that have no second derivative to compare, and why.
@@ -60,51 +62,59 @@ def array_of(tensor: Any) -> np.ndarray:
     return numpy_of(tensor) if isinstance(tensor, torch.Tensor) else np.asarray(tensor.array)
 
 
-def problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+def problems(name: str, sample: Sample) -> Iterator[str | None]:
     """What differs in each second derivative; None where nothing does."""
     try:
-        theirs = Twice(torch, lambda value: to_torch(copied(value)), entry, name, sample)
+        theirs = Twice(torch, lambda value: to_torch(copied(value)), name, sample)
         their_first = theirs.gradients(3)
-        wanted = theirs.second(their_first, 5)
+        their_second = theirs.second(their_first, 5)
     except Exception:
         return  # an error, or PyTorch has no second derivative
-    ours = Twice(opwright, lambda value: to_opwright(copied(value)), entry, name, sample)
+    ours = Twice(opwright, lambda value: to_opwright(copied(value)), name, sample)
     for mine, yours in zip(ours.results, theirs.results, strict=True):
         if not np.allclose(mine.array, numpy_of(yours.detach()), equal_nan=True):
             return  # another of several results, such as eigenvectors of another sign
-    found = ours.second(ours.gradients(3), 5)
-    for key, right in wanted.items():
-        left = found.get(key)
-        source = (theirs.leaves | theirs.cotangents)[key]
-        like = np.zeros(tuple(source.shape), numpy_dtype(source))
-        right = like if right is None else right.resolve_conj().resolve_neg().numpy(force=True)
-        left = like if left is None else left.array
-        scale = np.abs(right[np.isfinite(right)]).max(initial=1.0)
-        right = np.where(np.isnan(right), left, right)  # where PyTorch has no number, ours may be one
-        same = left.shape == right.shape and np.allclose(left, right, rtol=1e-7, atol=2e-9 * scale, equal_nan=True)
-        problem = f"{sample}: by {key} {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
-        yield None if same else problem
+    our_first = ours.gradients(3)
+    our_second = ours.second(our_first, 5)
+    sources = theirs.leaves | theirs.cotangents
+    for order, wanted, found in (("first", their_first, our_first), ("second", their_second, our_second)):
+        for key, right in wanted.items():
+            yield difference(f"{sample}: the {order} by {key}", found.get(key), right, sources[key])
+
+
+def difference(what: str, ours: Any, theirs: Any, source: Any) -> str | None:
+    """What makes a derivative another than PyTorch's; none is one of zeros."""
+    like = np.zeros(tuple(source.shape), numpy_dtype(source))
+    right = like if theirs is None else theirs.resolve_conj().resolve_neg().numpy(force=True)
+    left = like if ours is None else ours.detach().array
+    scale = np.abs(right[np.isfinite(right)]).max(initial=1.0)
+    right = np.where(np.isnan(right), left, right)  # where PyTorch has no number, ours may be one
+    same = left.shape == right.shape and np.allclose(left, right, rtol=1e-7, atol=2e-9 * scale, equal_nan=True)
+    return None if same else f"{what} is {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
 
 
 def cases() -> list[str]:
     """Operators with a gradient that is to be differentiated."""
-    return [
-        name
-        for name in case_names()
-        if name not in NOT_COMPARED | NOT_COMPARED_TWICE
-        and (entry := derivatives().find(f"aten::{name}")) is not None
-        and any(derivative.reason is None for derivative in entry.derivatives)
-    ]
+    return [name for name in case_names() if name not in NOT_COMPARED | NOT_COMPARED_TWICE and inputs_of(name)]
 
 
-@pytest.mark.parametrize("name", cases())
-def test_second_derivatives(name: str) -> None:
-    entry = derivatives().find(f"aten::{name}")
-    assert entry is not None
-    compared = (found for sample in ordered(name) if (found := list(problems(name, entry, sample))))
+def compare(name: str) -> int:
+    """Fail if one of the operator's samples has other derivatives; how many were compared."""
+    compared = (found for sample in ordered(name) if (found := list(problems(name, sample))))
     tried = [problem for found in islice(compared, SAMPLES_OF_EACH) for problem in found]
     found = [problem for problem in tried if problem is not None]
     if found:
         pytest.fail(f"{len(found)} differences of {len(tried)}\n" + "\n".join(found[:4]), pytrace=False)
-    if not tried and not any(other == name for other, *_ in DIFFERENT_TWICE):
+    return len(tried)
+
+
+@pytest.mark.parametrize("name", cases())
+def test_second_derivatives(name: str) -> None:
+    if not compare(name) and not any(other == name for other, *_ in DIFFERENT_TWICE):
         pytest.fail("no sample has a second derivative to compare", pytrace=False)
+
+
+@pytest.mark.parametrize("name", [name for name in composites() if name in SAMPLES])
+def test_composites(name: str) -> None:
+    """Also those of them that have no gradient must not have one here."""
+    compare(name)

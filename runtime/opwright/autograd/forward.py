@@ -124,8 +124,8 @@ class _Layer:
         what = what or f"no forward formula, and its argument {self._name(position)}"
         raise DispatchError(
             f"{self.operator.name}() has {what} has a tangent: its results would lose it. Declare the operator with a "
-            f"'result:' line in derivatives.yaml, call it in the forward of an autograd.Function with a jvp, or pass "
-            f"{self._plain(position)} if the tangent is not wanted"
+            "'result:' line in derivatives.yaml (a custom one: register_autograd(..., jvp=...)), call it in the "
+            f"forward of an autograd.Function with a jvp, or pass {self._plain(position)} if the tangent is not wanted"
         )
 
     def _name(self, position: int) -> str:

@@ -17,6 +17,7 @@ from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
 from opwright.custom_ops.devices import keys_of_devices
 from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.registered import Registered
 from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting, no_fake, returning_written
@@ -227,7 +228,8 @@ class CustomOpDef:
                 "what it is given, also without data. It is used all the same",
                 stacklevel=2,
             )
-        self._registered.current().put("fake", DispatchKey.Meta, UserKernel(fn), place_of(fn))
+        kernel = UserKernel(_given_defaults(self._opoverload, fn))
+        self._registered.current().put("fake", DispatchKey.Meta, kernel, place_of(fn))
         return fn
 
     def register_autograd(
@@ -237,13 +239,20 @@ class CustomOpDef:
 
         `setup_context(ctx, inputs, output)` (`(ctx, inputs, keyword_only_inputs, output)` where there are keyword-only
         arguments) saves on `ctx` what `backward(ctx, *grads)` needs, which returns a gradient or None for each
-        positional argument; `ctx` is that of `autograd.Function`. `jvp(ctx, *tangents)` is forward mode.
+        positional argument; `ctx` is that of `autograd.Function`. `jvp(ctx, *tangents)` is forward mode: it gets a
+        tangent or None for each positional argument, and returns one for each result.
         Raises RuntimeError for operators that write to arguments, return nothing, or return views of several.
         """
         operator = self._opoverload
         check_differentiable(operator)
-        formula = Formula(operator, backward, setup_context, jvp, self._schema.arrays, self._schema.returns_arrays)
-        self._registered.current().put("autograd", DispatchKey.Autograd, formula, place_of(backward))
+        formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
+        registered = self._registered.current()
+        with lock:
+            if jvp is None:
+                registered.drop("jvp")
+            else:
+                registered.hold("jvp", JvpRule(operator, setup_context, jvp))
+            registered.put("autograd", DispatchKey.Autograd, formula, place_of(backward))
 
     def register_vmap(self, func: Function | None = None, /) -> Any:
         """Register the rule for `vmap`, `func(info, in_dims, *args, **kwargs)`, which returns `(output, out_dims)`; a
@@ -294,6 +303,22 @@ def _new_operator(name: str, function: Function, schema: InferredSchema, tags: t
         where=place_of(function),
         tags=tags,
     )
+
+
+def _given_defaults(operator: Operator, function: Function) -> Function:
+    """The function, which kernels are called without arguments that equal their defaults, given these where it declares
+    a parameter without one."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return function
+    first = code.co_argcount - len(getattr(function, "__defaults__", None) or ())
+    own = code.co_varnames[:first]  # those without a default
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        defaults = operator.signature.defaults
+        return function(*args, *defaults[len(args) : len(own)], **kwargs)
+
+    return call
 
 
 def _arrays_wanted(function: Function) -> tuple[tuple[int, ...], bool]:

@@ -43,22 +43,20 @@ def check_differentiable(operator: Operator) -> None:
 class Formula(LazyWrapper):
     """A formula as the kernel of an Autograd key; its wrapper is rendered when a recorded call needs it."""
 
-    __slots__ = ("_arrays", "_backward", "_code", "_operator", "_returns_arrays", "_setup_context", "jvp")
+    __slots__ = ("_arrays", "_backward", "_code", "_operator", "_returns_arrays", "_setup_context")
 
     def __init__(
         self,
         operator: Operator,
         backward: Function,
         setup_context: Function | None,
-        jvp: Function | None = None,
         arrays: tuple[int, ...] = (),
         returns_arrays: bool = False,
     ) -> None:
-        for function in (backward, setup_context, jvp):
+        for function in (backward, setup_context):
             if function is not None and not callable(function):
                 raise TypeError(f"an autograd formula is made of functions, got {type(function).__name__} {function!r}")
         self.loaded = None
-        self.jvp = jvp
         self._operator = operator
         self._backward = backward
         self._setup_context = setup_context

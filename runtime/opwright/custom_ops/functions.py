@@ -11,6 +11,7 @@ from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.definition import CustomOpDef, find_definition
 from opwright.custom_ops.devices import keys_of_devices
 from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
@@ -68,8 +69,11 @@ def register_autograd(
         return definition.register_autograd(backward, setup_context=setup_context, jvp=jvp)
     operator = find_operator(_name(op))
     check_differentiable(operator)
-    formula = Formula(operator, backward, setup_context, jvp)
-    _library(operator.name, lib).keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    library = _library(operator.name, lib)
+    if jvp is not None:
+        library.keep(JvpRule(operator, setup_context, jvp))
+    formula = Formula(operator, backward, setup_context)
+    library.keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
     return None
 
 

@@ -32,10 +32,10 @@ class OperatorContext(FunctionCtx):
     needs_input_grad: tuple[Any, ...]  # a bool for each positional argument, a list of them for a list
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
     materialize_grads = True
-    saved_for_forward = ()
-    _to_save = ()
-    _non_differentiable = ()
-    _saved = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    _to_save: tuple[Tensor | None, ...] = ()
+    _non_differentiable: tuple[Tensor, ...] = ()
+    _saved: tuple[Saved, ...] | None = ()
 
     def apply(self, *grads: Any) -> Sequence[Any]:
         """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""

@@ -10,6 +10,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.errors import DispatchError
+from opwright.keys import TANGENT
 from opwright.operands import check_matrices, check_square
 from opwright.sizes import holds
 
@@ -137,11 +138,13 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
     return u, s, aten.transpose(vh, -2, -1)
 
 
-# Values alone: the vectors are computed as well where a gradient needs them
+# Values alone: the vectors are computed as well where a gradient or a tangent needs them
 
 
 def _is_recorded(operand: Operand) -> bool:
-    return opwright.is_grad_enabled() and isinstance(operand, opwright.Tensor) and operand.requires_grad
+    if not isinstance(operand, opwright.Tensor):
+        return False
+    return bool(operand.keys & TANGENT) or (opwright.is_grad_enabled() and operand.requires_grad)
 
 
 def linalg_svdvals(A: Operand, driver: str | None) -> Operand:
@@ -165,7 +168,7 @@ def linalg_eigvals(self: Operand) -> Operand:
 Tolerance = Any  # a tensor, a number, or None
 
 
-def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
+def pseudo_inverse(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:
     """The Moore-Penrose inverse: singular values up to max(atol, rtol * the largest one) count as zero.
 
     rtol is by default, where atol is not above zero, eps times the larger size. `hermitian`: the matrices are, and
@@ -194,6 +197,13 @@ def linalg_pinv(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool
     if hermitian:
         return aten.matmul(aten.mul(vectors, inverted), _adjoint(vectors))
     return aten.matmul(aten.mul(_adjoint(right), inverted), _adjoint(left))
+
+
+def linalg_pinv(self: Operand, atol: float | None, rtol: float | None, hermitian: bool) -> Operand:
+    """`pseudo_inverse` with tolerances as numbers: through the overload that has a derivative."""
+    aten = opwright.ops.aten
+    bounds = [None if each is None else aten.new_full(self, [], each, dtype=float64) for each in (atol, rtol)]
+    return aten.linalg_pinv(self, atol=bounds[0], rtol=bounds[1], hermitian=hermitian)
 
 
 def linalg_matrix_rank(self: Operand, atol: Tolerance, rtol: Tolerance, hermitian: bool) -> Operand:

@@ -10,6 +10,7 @@ import pytest
 
 import opwright
 from opwright import Tensor
+from opwright.autograd import forward_ad
 from opwright.library import CustomOpDef, Library, custom_op, register_autograd
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
@@ -305,3 +306,30 @@ def test_views_and_writes_around_a_call(x: Tensor, mul: CustomOpDef) -> None:
     y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         grad_of(z, x)
+
+
+def test_a_tangent_is_not_dropped_where_there_is_no_jvp(x: Tensor, mul: CustomOpDef) -> None:
+    mul.register_autograd(product_rule, setup_context=save)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach(), opwright.ones(2))
+        with pytest.raises(NotImplementedError, match=r"made::mul.* has no forward formula.*has a tangent"):
+            mul(dual, dual)
+
+
+def test_forward_mode(x: Tensor, mul: CustomOpDef) -> None:
+    def jvp(ctx: Any, x_t: Tensor | None, y_t: Tensor | None, k_t: None) -> Tensor:
+        x, y = ctx.saved_tensors
+        assert k_t is None
+        terms = [other * tangent for other, tangent in ((y, x_t), (x, y_t)) if tangent is not None]
+        return sum(terms) * ctx.k  # type: ignore[return-value]
+
+    mul.register_autograd(product_rule, setup_context=save, jvp=jvp)
+    y = opwright.tensor([5.0, 7.0])
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach(), opwright.tensor([1.0, 10.0]))
+        assert forward_ad.unpack_dual(mul(dual, y, 2)).tangent.tolist() == [10, 140]
+        assert forward_ad.unpack_dual(mul(dual, dual, 2)).tangent.tolist() == [4, 80]
+    assert opwright.autograd.gradcheck(mul, (x.double(), y.double().requires_grad_()), check_forward_ad=True)
+    mul.register_autograd(product_rule, setup_context=save)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="no forward formula"):
+        mul(forward_ad.make_dual(x.detach(), y), y)

@@ -123,7 +123,7 @@ def nll_loss_backward(
 ) -> Tensor:
     """Minus the weight at the target's class of each element, 0 for ignored ones."""
     place = 1 if len(shape) > 1 else 0
-    classes = aten.unsqueeze(target, place)
+    classes = aten.to(aten.unsqueeze(target, place), opwright.int64)
     is_used = classes != ignore_index
     safe = aten.where(is_used, classes, 0)
     if reduction == MEAN:

@@ -199,8 +199,7 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
     if p == 1.0:
         return aten.sgn(self) * grad
     if p == 2.0:
-        is_zero = result == 0
-        return aten.where(is_zero, 0, self * (grad / aten.where(is_zero, 1, result)))
+        return aten.where(result == 0, 0, self * (grad / _not_zero(result)))
     if math.isinf(p):
         size = aten.abs(self)
         chosen = _is_extreme(size, result)
@@ -211,4 +210,9 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
         slope = aten.where(self == 0, 0, aten.sgn(self) * aten.pow(size, p - 1))
         return slope * grad * aten.pow(result, 1 - p)
     slope = aten.sgn(self) * aten.pow(size, p - 1) if p < 2.0 else self * aten.pow(size, p - 2)
-    return aten.where(result == 0, 0, slope * (grad / aten.pow(result, p - 1)))
+    return aten.where(result == 0, 0, slope * (grad / aten.pow(_not_zero(result), p - 1)))
+
+
+def _not_zero(divisor: Tensor) -> Tensor:
+    """1 for 0: what is divided by that is chosen neither here nor in a further derivative, where it would be NaN."""
+    return aten.where(divisor == 0, 1, divisor)

@@ -40,7 +40,6 @@ def convolution_backward(
     if mask[1]:
         first, second = (grad, aten.conj(input)) if transposed else (aten.conj(input), grad)
         of_weight = _weight_gradient(first, second, weight.shape, stride, padding, dilation, groups)
-        of_weight = aten.conj(of_weight) if transposed else of_weight
     if mask[2]:
         of_bias = aten.sum(grad, [0, *range(2, grad.ndim)])
     return of_input, of_weight, of_bias
