@@ -1,66 +1,55 @@
-"""Recorded calls and backward passes, with a wrapper as it is generated."""
+"""Recorded calls and backward passes, and the memory of what is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
 import opwright
-from opwright.autograd.nodes import Node, next_sequence
-from opwright.keys import GRAD
-from opwright.registrations import Wrapper
-from opwright.registry import register
 
-from .measure import Figure, ratio
+from .measure import ENVIRONMENT, Figure, ratio
 
+# What the process grows by, in bytes, while a graph of so many adds is built, of which only the end is held.
+GRAPH = """
+import gc, sys
+library, count = __import__(sys.argv[1]), int(sys.argv[2])
 
-class AddBackward0(Node):
-    """As it is generated."""
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
 
-    __slots__ = ("alpha",)
-    alpha: Any
+def chain(count):
+    z = x
+    for _ in range(count):
+        z = library.add(z, y)
+    return z
 
-    def apply(self, grad: Any) -> Sequence[Any]:
-        first, second = self.edges
-        alpha = self.alpha
-        return (None if first is None else grad, None if second is None else grad if alpha == 1 else grad * alpha)
-
-
-def add_wrapper(below: Callable[..., Any]) -> Callable[..., Any]:
-    def kernel(self: Any, other: Any, alpha: Any) -> Any:
-        result = below(self, other, alpha)
-        node = AddBackward0()
-        node.edges = (self.edge, other.edge)
-        node.sequence = next_sequence()
-        node.extra = None
-        array = result.array
-        node.shape = array.shape
-        node.dtype = array.dtype
-        node.alpha = alpha
-        result.edge = node
-        result.keys |= GRAD
-        return result
-
-    return kernel
+x, y = library.ones(4).requires_grad_(), library.ones(4)
+chain(100).sum().backward()
+gc.collect()
+before = resident()
+z = chain(count)
+print(resident() - before)
+"""
 
 
 def figures() -> Iterator[Figure]:
-    """With a wrapper made here where no generated one is registered yet."""
+    """Calls, passes, memory."""
     torch.set_num_threads(1)
-    if opwright.ops.aten.add.Tensor.has_kernel_for_dispatch_key("Autograd"):
-        yield from recorded()
-        return
-    handle = register("aten::add.Tensor", "Autograd", Wrapper(add_wrapper, is_generated=True))
-    try:
-        yield from recorded()
-    finally:
-        handle.remove()
+    yield from recorded()
+    for count, budget in ((10_000, 1.0), (100_000, None)):
+        own, peer = bytes_of_graph("opwright", count), bytes_of_graph("torch", count)
+        work = f"memory of a graph of {count:,} adds"
+        yield Figure(work, own, peer, own / peer, budget, amounts="B")
 
 
 def recorded() -> Iterator[Figure]:
+    """Small calls."""
     ones = np.ones(4, np.float32)
     x, y, grad = opwright.from_numpy(ones.copy()).requires_grad_(), opwright.from_numpy(ones), opwright.ones([4])
     p, q, peer_grad = torch.ones(4, requires_grad=True), torch.ones(4), torch.ones(4)
@@ -82,3 +71,12 @@ def recorded() -> Iterator[Figure]:
     yield ratio("50 adds, forward and backward", chain, peer_chain, 0.5, rounds=40)
     with opwright.no_grad(), torch.no_grad():
         yield ratio("add of a leaf under no_grad", lambda: add(x, y), lambda: peer(p, q))
+
+
+def bytes_of_graph(library: str, count: int) -> float:
+    """Resident memory that a fresh process takes for it; the median of three."""
+    command = [sys.executable, "-c", GRAPH, library, str(count)]
+    return statistics.median(
+        int(subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout)
+        for _ in range(3)
+    )

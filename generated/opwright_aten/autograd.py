@@ -62,7 +62,7 @@ class AbsBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * self_.sgn(),)
 
@@ -112,7 +112,7 @@ class AcosBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * -(1 - self_ * self_).rsqrt().conj(),)
 
@@ -162,7 +162,7 @@ class AcoshBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * pointwise_gradients.acosh_derivative(self_).conj(),)
 
@@ -212,7 +212,7 @@ class AngleBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (pointwise_gradients.angle_backward(grad, self_),)
 
@@ -240,7 +240,7 @@ class AsinBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (1 - self_ * self_).rsqrt().conj(),)
 
@@ -290,7 +290,7 @@ class AsinhBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (self_ * self_ + 1).rsqrt().conj(),)
 
@@ -340,7 +340,7 @@ class AtanBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / (self_ * self_ + 1).conj(),)
 
@@ -390,7 +390,7 @@ class AtanhBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / (1 - self_ * self_).conj(),)
 
@@ -438,7 +438,7 @@ atanh_out = refuse_recording("atanh", 0, 1)
 class CeilBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -483,7 +483,7 @@ ceil_out = refuse_recording("ceil", 0, 1)
 class CloneBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -507,7 +507,7 @@ clone_out = refuse_recording("clone", 0, 2)
 class ConjPhysicalBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.conj(),)
 
 
@@ -531,7 +531,7 @@ _conj_physical_out = refuse_recording("_conj_physical", 0, 1)
 class ConjPhysicalBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.conj(),)
 
 
@@ -557,7 +557,7 @@ class CosBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * -self_.sin().conj(),)
 
@@ -607,7 +607,7 @@ class CoshBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * self_.sinh().conj(),)
 
@@ -655,7 +655,7 @@ cosh_out = refuse_recording("cosh", 0, 1)
 class Deg2RadBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (math.pi / 180),)
 
 
@@ -702,7 +702,7 @@ class DigammaBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * ops.polygamma(1, self_),)
 
@@ -743,7 +743,7 @@ class ErfBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_ * self_).exp() * (2 / math.pi**0.5),)
 
@@ -784,7 +784,7 @@ class ErfcBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_ * self_).exp() * (-2 / math.pi**0.5),)
 
@@ -825,7 +825,7 @@ class ErfinvBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result * result).exp() * (math.pi**0.5 / 2),)
 
@@ -866,7 +866,7 @@ class ExpBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * result.conj(),)
 
@@ -916,7 +916,7 @@ class Exp2Backward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * result.conj() * 0.6931471805599453,)
 
@@ -957,7 +957,7 @@ class Expm1Backward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result.conj() + 1),)
 
@@ -1005,7 +1005,7 @@ expm1_out = refuse_recording("expm1", 0, 1)
 class FloorBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -1050,7 +1050,7 @@ floor_out = refuse_recording("floor", 0, 1)
 class FracBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -1088,7 +1088,7 @@ class I0Backward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * ops.special_i1(self_),)
 
@@ -1129,7 +1129,7 @@ class LgammaBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * ops.digamma(self_),)
 
@@ -1170,7 +1170,7 @@ class LogBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / self_.conj(),)
 
@@ -1220,7 +1220,7 @@ class Log10Backward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / (self_.conj() * 2.302585092994046),)
 
@@ -1270,7 +1270,7 @@ class Log1PBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / (self_ + 1).conj(),)
 
@@ -1320,7 +1320,7 @@ class Log2Backward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / (self_.conj() * 0.6931471805599453),)
 
@@ -1371,7 +1371,7 @@ class LogitBackward0(Recorded):
     eps: float | None
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (pointwise_gradients.logit_backward(grad, self_, self.eps),)
 
@@ -1414,7 +1414,7 @@ class NanToNumBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(ops.isfinite(self_), grad, ops.zeros_like(grad)),)
 
@@ -1453,7 +1453,7 @@ nan_to_num_out = refuse_recording("nan_to_num", 0, 4)
 class NegBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-grad,)
 
 
@@ -1501,7 +1501,7 @@ class PolygammaBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * ops.polygamma(self.n + 1, self_),)
 
@@ -1528,7 +1528,7 @@ polygamma_out = refuse_recording("polygamma", 1, 2)
 class Rad2DegBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * (180 / math.pi),)
 
 
@@ -1575,7 +1575,7 @@ class ReciprocalBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (-grad * (result * result).conj(),)
 
@@ -1623,7 +1623,7 @@ reciprocal_out = refuse_recording("reciprocal", 0, 1)
 class RoundBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -1659,7 +1659,7 @@ round_out = refuse_recording("round", 0, 1)
 class RoundBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -1697,7 +1697,7 @@ class RsqrtBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (-0.5 * grad * (result * result * result).conj(),)
 
@@ -1748,7 +1748,7 @@ class SgnBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (pointwise_gradients.sgn_backward(grad, self_, result),)
@@ -1792,7 +1792,7 @@ class SigmoidBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result * (1 - result)).conj(),)
 
@@ -1831,7 +1831,7 @@ sigmoid_out = refuse_recording("sigmoid", 0, 1)
 class SignBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -1869,7 +1869,7 @@ class SinBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * self_.cos().conj(),)
 
@@ -1919,7 +1919,7 @@ class SincBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * pointwise_gradients.sinc_derivative(self_).conj(),)
 
@@ -1960,7 +1960,7 @@ class SinhBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * self_.cosh().conj(),)
 
@@ -2010,7 +2010,7 @@ class SpecialEntrBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_.log() - 1),)
 
@@ -2039,7 +2039,7 @@ class SpecialErfcxBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * (2 * self_ * result - 2 / math.pi**0.5),)
@@ -2070,7 +2070,7 @@ class SpecialI0EBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * (ops.special_i1e(self_) - self_.sgn() * result),)
@@ -2101,7 +2101,7 @@ class SpecialI1Backward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * pointwise_gradients.i1_derivative(self_, result),)
@@ -2132,7 +2132,7 @@ class SpecialI1EBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * pointwise_gradients.i1e_derivative(self_, result),)
@@ -2162,7 +2162,7 @@ class SpecialLogNdtrBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad / ops.special_erfcx(self_ * -0.7071067811865476) * 0.7978845608028654,)
 
@@ -2190,7 +2190,7 @@ class SpecialNdtriBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (result * result * 0.5).exp() * (2 * math.pi) ** 0.5,)
 
@@ -2218,7 +2218,7 @@ class SqrtBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad / (2 * result.conj()),)
 
@@ -2268,7 +2268,7 @@ class TanBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (1 + result * result).conj(),)
 
@@ -2318,7 +2318,7 @@ class TanhBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad * (1 - result * result).conj(),)
 
@@ -2366,7 +2366,7 @@ tanh_out = refuse_recording("tanh", 0, 1)
 class TruncBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -2412,15 +2412,12 @@ class AddBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
-        grad_self: Any = None
-        grad_other: Any = None
-        if self_edge is not None:
-            grad_self = grad
-        if other_edge is not None:
-            grad_other = pointwise_gradients.scaled(grad, self.alpha.conjugate())
-        return grad_self, grad_other
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
+        return (
+            None if self_edge is None else grad,
+            None if other_edge is None else pointwise_gradients.scaled(grad, self.alpha.conjugate()),
+        )
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -2466,7 +2463,7 @@ add_out = refuse_recording("add", 0, 1, 3)
 class AddBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -2515,8 +2512,8 @@ class AddcdivBackward0(Recorded):
     tensor1: Saved
     saved = ("tensor2", "tensor1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, tensor1_edge, tensor2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, tensor1_edge, tensor2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_tensor1: Any = None
         grad_tensor2: Any = None
@@ -2574,8 +2571,8 @@ class AddcmulBackward0(Recorded):
     tensor1: Saved
     saved = ("tensor2", "tensor1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, tensor1_edge, tensor2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, tensor1_edge, tensor2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_tensor1: Any = None
         grad_tensor2: Any = None
@@ -2631,8 +2628,8 @@ class Atan2Backward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -2695,8 +2692,8 @@ class ClampBackward0(Recorded):
     max: Saved
     saved = ("self", "min", "max")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, min_edge, max_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, min_edge, max_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_min: Any = None
         grad_max: Any = None
@@ -2756,7 +2753,7 @@ class ClampBackward1(Recorded):
     max: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
 
@@ -2802,7 +2799,7 @@ class ClampMaxBackward0(Recorded):
     max: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ <= self.max, grad, 0),)
 
@@ -2855,8 +2852,8 @@ class ClampMaxBackward1(Recorded):
     max: Saved
     saved = ("self", "max")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, max_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, max_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_max: Any = None
         if self_edge is not None:
@@ -2918,7 +2915,7 @@ class ClampMinBackward0(Recorded):
     min: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ >= self.min, grad, 0),)
 
@@ -2971,8 +2968,8 @@ class ClampMinBackward1(Recorded):
     min: Saved
     saved = ("self", "min")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, min_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, min_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_min: Any = None
         if self_edge is not None:
@@ -3031,15 +3028,9 @@ clamp_min_Tensor_out = refuse_recording("clamp_min", 0, 1, 2)
 class ComplexBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        real_edge, imag_edge = edges or self.edges
-        grad_real: Any = None
-        grad_imag: Any = None
-        if real_edge is not None:
-            grad_real = grad.real
-        if imag_edge is not None:
-            grad_imag = grad.imag
-        return grad_real, grad_imag
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        real_edge, imag_edge = self.edges if edges is None else edges
+        return (None if real_edge is None else grad.real, None if imag_edge is None else grad.imag)
 
 
 # complex(Tensor real, Tensor imag) -> Tensor
@@ -3065,8 +3056,8 @@ class CopysignBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3126,7 +3117,7 @@ class CopysignBackward1(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * pointwise_gradients.copysign_derivative(self_, result),)
@@ -3180,8 +3171,8 @@ class DivBackward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3240,7 +3231,7 @@ class DivBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad / self.other.conjugate(),)
 
 
@@ -3291,8 +3282,8 @@ class DivBackward2(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3347,7 +3338,7 @@ class DivBackward3(Recorded):
     rounding_mode: str | None
     other: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad) if self.rounding_mode is not None else grad / self.other.conjugate(),)
 
 
@@ -3390,8 +3381,8 @@ class FmaxBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3439,8 +3430,8 @@ class FminBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3485,7 +3476,7 @@ fmin_out = refuse_recording("fmin", 0, 1, 2)
 class FmodBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -3524,8 +3515,8 @@ class FmodBackward1(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3577,8 +3568,8 @@ class HypotBackward0(Recorded):
     other: Saved
     saved = ("self", "result", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3642,8 +3633,8 @@ class LdexpBackward0(Recorded):
     result: Saved
     saved = ("other", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3692,15 +3683,12 @@ class LerpBackward0(Recorded):
     __slots__ = ("weight",)
     weight: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, end_edge = edges or self.edges
-        grad_self: Any = None
-        grad_end: Any = None
-        if self_edge is not None:
-            grad_self = grad * (1 - self.weight.conjugate())
-        if end_edge is not None:
-            grad_end = grad * self.weight.conjugate()
-        return grad_self, grad_end
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, end_edge = self.edges if edges is None else edges
+        return (
+            None if self_edge is None else grad * (1 - self.weight.conjugate()),
+            None if end_edge is None else grad * self.weight.conjugate(),
+        )
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -3741,8 +3729,8 @@ class LerpBackward1(Recorded):
     self: Saved
     saved = ("weight", "end", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, end_edge, weight_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, end_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_end: Any = None
         grad_weight: Any = None
@@ -3800,8 +3788,8 @@ class LogaddexpBackward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3840,8 +3828,8 @@ class Logaddexp2Backward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3889,8 +3877,8 @@ class MaximumBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3938,8 +3926,8 @@ class MinimumBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -3987,8 +3975,8 @@ class MulBackward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4046,7 +4034,7 @@ class MulBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * self.other.conjugate(),)
 
 
@@ -4096,8 +4084,8 @@ class NextafterBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4156,8 +4144,8 @@ class PolarBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        abs_edge, angle_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        abs_edge, angle_edge = self.edges if edges is None else edges
         grad_abs: Any = None
         grad_angle: Any = None
         if abs_edge is not None:
@@ -4193,7 +4181,7 @@ class PowBackward0(Recorded):
     exponent: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (pointwise_gradients.pow_self_backward(grad, self_, self.exponent),)
 
@@ -4238,8 +4226,8 @@ class PowBackward1(Recorded):
     result: Saved
     saved = ("self", "exponent", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, exponent_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, exponent_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_exponent: Any = None
         if self_edge is not None:
@@ -4296,7 +4284,7 @@ class PowBackward2(Recorded):
     result: Saved
     saved = ("exponent", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         exponent = unpack(self.exponent, self)
         result = unpack(self.result, self)
         return (pointwise_gradients.pow_exponent_backward(grad, self.self, exponent, result),)
@@ -4325,7 +4313,7 @@ pow_Scalar_out = refuse_recording("pow", 1, 2)
 class RemainderBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -4364,8 +4352,8 @@ class RemainderBackward1(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4414,15 +4402,12 @@ class RsubBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
-        grad_self: Any = None
-        grad_other: Any = None
-        if self_edge is not None:
-            grad_self = -pointwise_gradients.scaled(grad, self.alpha.conjugate())
-        if other_edge is not None:
-            grad_other = grad
-        return grad_self, grad_other
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
+        return (
+            None if self_edge is None else -pointwise_gradients.scaled(grad, self.alpha.conjugate()),
+            None if other_edge is None else grad,
+        )
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -4456,7 +4441,7 @@ class RsubBackward1(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (-pointwise_gradients.scaled(grad, self.alpha.conjugate()),)
 
 
@@ -4493,8 +4478,8 @@ class SpecialXlog1PyBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4533,7 +4518,7 @@ class SpecialXlog1PyBackward1(Recorded):
     other: Saved
     saved = ("other",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
         return (grad * self.self / (other + 1),)
 
@@ -4563,7 +4548,7 @@ class SpecialXlog1PyBackward2(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
             ops.special_xlog1py(grad, self.other)
@@ -4597,8 +4582,8 @@ class SpecialZetaBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4639,7 +4624,7 @@ class SpecialZetaBackward1(Recorded):
     other: Saved
     saved = ("other",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
         return (grad * -self.self * ops.special_zeta(self.self + 1, other),)
 
@@ -4666,7 +4651,7 @@ special_zeta_self_scalar_out = refuse_recording("special_zeta", 1, 2)
 class SpecialZetaBackward2(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::special_zeta.other_scalar",
             "self",
@@ -4695,15 +4680,12 @@ class SubBackward0(Recorded):
     __slots__ = ("alpha",)
     alpha: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
-        grad_self: Any = None
-        grad_other: Any = None
-        if self_edge is not None:
-            grad_self = grad
-        if other_edge is not None:
-            grad_other = -pointwise_gradients.scaled(grad, self.alpha.conjugate())
-        return grad_self, grad_other
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
+        return (
+            None if self_edge is None else grad,
+            None if other_edge is None else -pointwise_gradients.scaled(grad, self.alpha.conjugate()),
+        )
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -4749,7 +4731,7 @@ sub_out = refuse_recording("sub", 0, 1, 3)
 class SubBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -4796,8 +4778,8 @@ class WhereBackward0(Recorded):
     condition: Saved
     saved = ("condition",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4835,8 +4817,8 @@ class XlogyBackward0(Recorded):
     other: Saved
     saved = ("self", "other")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -4889,7 +4871,7 @@ class XlogyBackward1(Recorded):
     other: Saved
     saved = ("other",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
         return (grad * self.self / other,)
 
@@ -4919,7 +4901,7 @@ class XlogyBackward2(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
             ops.xlogy(grad, self.other) if self.other > 0 else ops.where(self_ == 0, 0, ops.xlogy(grad, self.other)),
@@ -4967,8 +4949,8 @@ class AddbmmBackward0(Recorded):
     batch1: Saved
     saved = ("batch2", "batch1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, batch1_edge, batch2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_batch1: Any = None
         grad_batch2: Any = None
@@ -5028,8 +5010,8 @@ class AddmmBackward0(Recorded):
     mat1: Saved
     saved = ("mat2", "mat1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, mat1_edge, mat2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, mat1_edge, mat2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_mat1: Any = None
         grad_mat2: Any = None
@@ -5089,8 +5071,8 @@ class AddmvBackward0(Recorded):
     mat: Saved
     saved = ("vec", "mat")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, mat_edge, vec_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, mat_edge, vec_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_mat: Any = None
         grad_vec: Any = None
@@ -5150,8 +5132,8 @@ class AddrBackward0(Recorded):
     vec1: Saved
     saved = ("vec2", "vec1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, vec1_edge, vec2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, vec1_edge, vec2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_vec1: Any = None
         grad_vec2: Any = None
@@ -5211,8 +5193,8 @@ class BaddbmmBackward0(Recorded):
     batch1: Saved
     saved = ("batch2", "batch1")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, batch1_edge, batch2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, batch1_edge, batch2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_batch1: Any = None
         grad_batch2: Any = None
@@ -5270,8 +5252,8 @@ class BmmBackward0(Recorded):
     self: Saved
     saved = ("mat2", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, mat2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, mat2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_mat2: Any = None
         if self_edge is not None:
@@ -5308,8 +5290,8 @@ class DotBackward0(Recorded):
     self: Saved
     saved = ("tensor", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, tensor_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, tensor_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_tensor: Any = None
         if self_edge is not None:
@@ -5346,7 +5328,7 @@ class LinalgCholeskyExBackward0(Recorded):
     L: Saved
     saved = ("L",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         L = unpack(self.L, self)
         return (linear_algebra_gradients.cholesky_backward(grad, L, self.upper),)
 
@@ -5378,8 +5360,8 @@ class LinalgCrossBackward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -5419,7 +5401,7 @@ class LinalgDetBackward0(Recorded):
     pivots: Saved
     saved = ("A", "result", "LU", "pivots")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         A = unpack(self.A, self)
         result = unpack(self.result, self)
         LU = unpack(self.LU, self)
@@ -5455,7 +5437,7 @@ class LinalgEighBackward0(RecordedSeveral):
     eigenvectors: Saved
     saved = ("eigenvalues", "eigenvectors")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         eigenvalues = unpack(self.eigenvalues, self)
         eigenvectors = unpack(self.eigenvectors, self)
         return (linear_algebra_gradients.eigh_backward(grads[0], grads[1], eigenvalues, eigenvectors),)
@@ -5486,7 +5468,7 @@ class LinalgInvExBackward0(Recorded):
     inverse: Saved
     saved = ("inverse",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         inverse = unpack(self.inverse, self)
         return (-inverse.mH @ (grad @ inverse.mH),)
 
@@ -5517,7 +5499,7 @@ class LinalgQrBackward0(RecordedSeveral):
     R: Saved
     saved = ("Q", "R")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         Q = unpack(self.Q, self)
         R = unpack(self.R, self)
         return (linear_algebra_gradients.qr_backward(grads[0], grads[1], Q, R, self.mode),)
@@ -5549,11 +5531,11 @@ class LinalgSlogdetBackward0(RecordedSeveral):
     sign: Saved
     saved = ("A", "sign")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        grad_sign_, grad_logabsdet_ = grads
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_sign, grad_logabsdet = grads
         A = unpack(self.A, self)
         sign = unpack(self.sign, self)
-        return (linear_algebra_gradients.slogdet_backward(grad_sign_, grad_logabsdet_, A, sign),)
+        return (linear_algebra_gradients.slogdet_backward(grad_sign, grad_logabsdet, A, sign),)
 
 
 # _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
@@ -5585,8 +5567,8 @@ class LinalgSolveTriangularBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, B_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, B_edge = self.edges if edges is None else edges
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         mask = [self_edge is not None, B_edge is not None]
@@ -5632,8 +5614,8 @@ class LinalgSolveExBackward0(Recorded):
     result: Saved
     saved = ("A", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        A_edge, B_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        A_edge, B_edge = self.edges if edges is None else edges
         A = unpack(self.A, self)
         result = unpack(self.result, self)
         mask = [A_edge is not None, B_edge is not None]
@@ -5669,8 +5651,8 @@ class MmBackward0(Recorded):
     self: Saved
     saved = ("mat2", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, mat2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, mat2_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_mat2: Any = None
         if self_edge is not None:
@@ -5707,8 +5689,8 @@ class MvBackward0(Recorded):
     self: Saved
     saved = ("vec", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, vec_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, vec_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_vec: Any = None
         if self_edge is not None:
@@ -5743,7 +5725,7 @@ class TraceBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (linear_algebra_gradients.trace_backward(grad, self.self_shape),)
 
 
@@ -5769,7 +5751,7 @@ class TrilBackward0(Recorded):
     __slots__ = ("diagonal",)
     diagonal: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.tril(self.diagonal),)
 
 
@@ -5808,7 +5790,7 @@ class TriuBackward0(Recorded):
     __slots__ = ("diagonal",)
     diagonal: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.triu(self.diagonal),)
 
 
@@ -5849,8 +5831,8 @@ class VdotBackward0(Recorded):
     self: Saved
     saved = ("other", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -5889,7 +5871,7 @@ class AmaxBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result, self.dim, self.keepdim),)
@@ -5924,7 +5906,7 @@ class AminBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result, self.dim, self.keepdim),)
@@ -5960,12 +5942,12 @@ class AminmaxBackward0(RecordedSeveral):
     max: Saved
     saved = ("self", "min", "max")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        grad_min_, grad_max_ = grads
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_min, grad_max = grads
         self_ = unpack(self.self, self)
         min = unpack(self.min, self)
         max = unpack(self.max, self)
-        return (reductions_gradients.aminmax_backward(grad_min_, grad_max_, self_, min, max, self.dim, self.keepdim),)
+        return (reductions_gradients.aminmax_backward(grad_min, grad_max, self_, min, max, self.dim, self.keepdim),)
 
 
 # aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
@@ -5998,7 +5980,7 @@ class CummaxBackward0(Recorded):
     indices: Saved
     saved = ("self", "indices")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         indices = unpack(self.indices, self)
         return (ops.zeros_like(self_).scatter_add(self.dim, indices, grad),)
@@ -6031,7 +6013,7 @@ class CumminBackward0(Recorded):
     indices: Saved
     saved = ("self", "indices")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         indices = unpack(self.indices, self)
         return (ops.zeros_like(self_).scatter_add(self.dim, indices, grad),)
@@ -6064,7 +6046,7 @@ class CumprodBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.cumprod_backward(grad, self_, result, self.dim),)
@@ -6109,7 +6091,7 @@ class CumsumBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.reverse_cumsum(grad, self.dim),)
 
 
@@ -6152,8 +6134,8 @@ class DistBackward0(Recorded):
     result: Saved
     saved = ("self", "other", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, other_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, other_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_other: Any = None
         if self_edge is not None:
@@ -6198,7 +6180,7 @@ class KthvalueBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6235,7 +6217,7 @@ class LinalgVectorNormBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.norm_backward(grad, self_, self.ord, result, self.dim, self.keepdim),)
@@ -6272,7 +6254,7 @@ class LogcumsumexpBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.logcumsumexp_backward(grad, self_, result, self.dim),)
@@ -6306,7 +6288,7 @@ class LogsumexpBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.logsumexp_backward(grad, self_, result, self.dim, self.keepdim),)
@@ -6341,7 +6323,7 @@ class MaxBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6374,7 +6356,7 @@ class MaxBackward1(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result),)
@@ -6404,7 +6386,7 @@ class MeanBackward0(Recorded):
     self_shape: Any
     self_numel: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.expand(self.self_shape) / self.self_numel,)
 
 
@@ -6433,7 +6415,7 @@ class MeanBackward1(Recorded):
     dim: list[int] | None
     keepdim: bool
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim)
             / reductions_gradients.count_of(self.self_shape, self.dim),
@@ -6466,7 +6448,7 @@ class MedianBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result),)
@@ -6499,7 +6481,7 @@ class MedianBackward1(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6534,7 +6516,7 @@ class MinBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6567,7 +6549,7 @@ class MinBackward1(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result),)
@@ -6600,7 +6582,7 @@ class ModeBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6633,7 +6615,7 @@ class NanmedianBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.extreme_backward(grad, self_, result),)
@@ -6666,7 +6648,7 @@ class NanmedianBackward1(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape, self.keepdim),)
 
@@ -6701,7 +6683,7 @@ class NansumBackward0(Recorded):
     keepdim: bool
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
             ops.where(
@@ -6740,7 +6722,7 @@ class NormBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.norm_backward(grad, self_, self.p, result),)
@@ -6775,7 +6757,7 @@ class NormBackward1(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.norm_backward(grad, self_, self.p, result, self.dim, self.keepdim),)
@@ -6811,7 +6793,7 @@ class NormBackward2(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.norm_backward(grad, self_.to(self.dtype_), self.p, result),)
@@ -6848,7 +6830,7 @@ class NormBackward3(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (
@@ -6884,7 +6866,7 @@ class ProdBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * reductions_gradients.product_of_others(self_).conj(),)
 
@@ -6915,7 +6897,7 @@ class ProdBackward1(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
             reductions_gradients.restored(grad, self.self_ndim, self.dim, self.keepdim)
@@ -6951,7 +6933,7 @@ class SortBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
@@ -6984,7 +6966,7 @@ class SortBackward1(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
@@ -7019,7 +7001,7 @@ class StdBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (reductions_gradients.std_backward(grad, self_, result, self.dim, self.correction, self.keepdim),)
@@ -7058,7 +7040,7 @@ class StdMeanBackward0(RecordedSeveral):
     result0: Saved
     saved = ("self", "result0")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result0 = unpack(self.result0, self)
         return (
@@ -7097,7 +7079,7 @@ class SumBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.expand(self.self_shape),)
 
 
@@ -7125,7 +7107,7 @@ class SumBackward1(Recorded):
     dim: list[int] | None
     keepdim: bool
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim),)
 
 
@@ -7156,7 +7138,7 @@ class TopkBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (reductions_gradients.selected_backward(grad, self.dim, indices, self.self_shape),)
 
@@ -7190,7 +7172,7 @@ class VarBackward0(Recorded):
     keepdim: bool
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (reductions_gradients.var_backward(grad, self_, self.dim, self.correction, self.keepdim),)
 
@@ -7226,7 +7208,7 @@ class VarMeanBackward0(RecordedSeveral):
     self_shape: Any
     saved = ("self",)
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
             reductions_gradients.add_gradients(
@@ -7262,7 +7244,7 @@ var_mean_correction_out = refuse_recording("var_mean", 0, 4, 5)
 class AliasBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -7288,7 +7270,7 @@ class AsStridedBackward0(Recorded):
     stride: list[int]
     storage_offset: int | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             shapes_gradients.as_strided_backward(
                 grad,
@@ -7346,7 +7328,7 @@ class DiagonalBackward0(Recorded):
     dim1: int
     dim2: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
@@ -7371,7 +7353,7 @@ class ExpandBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.sum_to_size(grad, self.self_shape),)
 
 
@@ -7392,7 +7374,7 @@ def expand(below: Callable[..., Tensor]) -> Kernel:
 class NumpyTBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.numpy_T(),)
 
 
@@ -7413,7 +7395,7 @@ class PermuteBackward0(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
 
 
@@ -7435,7 +7417,7 @@ class ReshapeAliasBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7459,7 +7441,7 @@ class SelectBackward0(Recorded):
     dim: int
     index: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
 
 
@@ -7487,7 +7469,7 @@ class SliceBackward0(Recorded):
     end: int | None
     step: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
@@ -7515,7 +7497,7 @@ class SplitBackward0(RecordedSeveral):
     split_size: int
     dim: int
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
 
 
@@ -7541,7 +7523,7 @@ class SplitWithSizesBackward0(RecordedSeveral):
     split_sizes: list[int]
     dim: int
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
 
 
@@ -7565,7 +7547,7 @@ class SqueezeBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7600,7 +7582,7 @@ class SqueezeBackward1(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7635,7 +7617,7 @@ class SqueezeBackward2(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7669,7 +7651,7 @@ def squeeze__dims(below: Callable[..., Tensor]) -> Kernel:
 class TBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.t(),)
 
 
@@ -7703,7 +7685,7 @@ class TransposeBackward0(Recorded):
     dim0: int
     dim1: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.transpose(self.dim0, self.dim1),)
 
 
@@ -7741,7 +7723,7 @@ class UnbindBackward0(RecordedSeveral):
     self_shape: Any
     dim: int
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unbind_backward(grads, self.self_shape, self.dim),)
 
 
@@ -7767,7 +7749,7 @@ class UnfoldBackward0(Recorded):
     size: int
     step: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
 
 
@@ -7794,7 +7776,7 @@ class UnsafeSplitBackward0(RecordedSeveral):
     split_size: int
     dim: int
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_backward(grads, self.self_shape, self.split_size, self.dim),)
 
 
@@ -7824,7 +7806,7 @@ class UnsafeSplitWithSizesBackward0(RecordedSeveral):
     split_sizes: list[int]
     dim: int
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.split_with_sizes_backward(grads, self.self_shape, self.split_sizes, self.dim),)
 
 
@@ -7852,7 +7834,7 @@ class UnsqueezeBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
 
 
@@ -7887,7 +7869,7 @@ class ViewBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7909,7 +7891,7 @@ class UnsafeViewBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -7930,7 +7912,7 @@ def _unsafe_view(below: Callable[..., Tensor]) -> Kernel:
 class ViewAsComplexBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
 
 
@@ -7950,7 +7932,7 @@ def view_as_complex(below: Callable[..., Tensor]) -> Kernel:
 class ViewAsRealBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)
 
 
@@ -7974,8 +7956,8 @@ class AsStridedScatterBackward0(Recorded):
     stride: list[int]
     storage_offset: int | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -8018,7 +8000,7 @@ class CatBackward0(Recorded):
     tensors_shapes: Any
     dim: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return shapes_gradients.cat_backward(grad, self.tensors_shapes, self.dim)
 
 
@@ -8045,7 +8027,7 @@ class ConstantPadNdBackward0(Recorded):
     __slots__ = ("pad",)
     pad: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.constant_pad_backward(grad, self.pad),)
 
 
@@ -8073,7 +8055,7 @@ class DiagEmbedBackward0(Recorded):
     dim1: int
     dim2: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.diagonal(self.offset, self.dim1, self.dim2),)
 
 
@@ -8104,8 +8086,8 @@ class DiagonalScatterBackward0(Recorded):
     dim1: int
     dim2: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -8140,7 +8122,7 @@ class FlipBackward0(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.flip(self.dims),)
 
 
@@ -8165,7 +8147,7 @@ flip_out = refuse_recording("flip", 0, 2)
 class LiftFreshBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -8188,7 +8170,7 @@ class NarrowCopyBackward0(Recorded):
     dim: int
     start: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.narrow_backward(grad, self.self_shape, self.dim, self.start),)
 
 
@@ -8217,7 +8199,7 @@ class ReflectionPad1DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
@@ -8245,7 +8227,7 @@ class ReflectionPad2DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
@@ -8273,7 +8255,7 @@ class ReflectionPad3DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "reflect"),)
 
 
@@ -8301,7 +8283,7 @@ class RepeatBackward0(Recorded):
     self_shape: Any
     repeats: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.repeat_backward(grad, self.self_shape, self.repeats),)
 
 
@@ -8329,7 +8311,7 @@ class ReplicationPad1DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
@@ -8357,7 +8339,7 @@ class ReplicationPad2DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
@@ -8385,7 +8367,7 @@ class ReplicationPad3DBackward0(Recorded):
     self_shape: Any
     padding: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.pad_backward(grad, self.self_shape, self.padding, "replicate"),)
 
 
@@ -8413,7 +8395,7 @@ class RollBackward0(Recorded):
     shifts: list[int]
     dims: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.roll_backward(grad, self.shifts, self.dims),)
 
 
@@ -8441,7 +8423,7 @@ class Rot90Backward0(Recorded):
     k: int
     dims: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.rot90(-self.k, self.dims),)
 
 
@@ -8470,8 +8452,8 @@ class SelectScatterBackward0(Recorded):
     dim: int
     index: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -8509,8 +8491,8 @@ class SliceScatterBackward0(Recorded):
     end: int | None
     step: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -8554,7 +8536,7 @@ class StackBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return ops.unbind(grad, self.dim)
 
 
@@ -8583,7 +8565,7 @@ class GatherBackward0(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
         return (grad.new_zeros(self.self_shape).scatter_add(self.dim, index, grad),)
 
@@ -8616,7 +8598,7 @@ class IndexBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
         return (ops.index_put(grad.new_zeros(self.self_shape), indices, grad, True),)
 
@@ -8649,8 +8631,8 @@ class IndexAddBackward0(Recorded):
     alpha: Any
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, source_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, source_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_source: Any = None
         if self_edge is not None:
@@ -8712,8 +8694,8 @@ class IndexCopyBackward0(Recorded):
     source_shape: Any
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, source_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, source_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_source: Any = None
         if self_edge is not None:
@@ -8770,7 +8752,7 @@ class IndexFillBackward0(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
         return (ops.index_fill(grad, self.dim, index, 0),)
 
@@ -8818,8 +8800,8 @@ class IndexFillBackward1(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, value_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, value_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_value: Any = None
         if self_edge is not None:
@@ -8874,8 +8856,8 @@ class IndexPutBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, values_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, values_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_values: Any = None
         if self_edge is not None:
@@ -8929,7 +8911,7 @@ class IndexSelectBackward0(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
         return (shapes_gradients.index_select_backward(grad, self.self_shape, self.dim, index),)
 
@@ -8961,7 +8943,7 @@ class MaskedFillBackward0(Recorded):
     mask: Saved
     saved = ("mask",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         mask_ = unpack(self.mask, self)
         return (ops.masked_fill(grad, mask_, 0),)
 
@@ -9006,8 +8988,8 @@ class MaskedFillBackward1(Recorded):
     mask: Saved
     saved = ("mask",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, value_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, value_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_value: Any = None
         if self_edge is not None:
@@ -9060,8 +9042,8 @@ class MaskedScatterBackward0(Recorded):
     source_shape: Any
     saved = ("mask",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, source_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, source_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_source: Any = None
         if self_edge is not None:
@@ -9117,8 +9099,8 @@ class PutBackward0(Recorded):
     source_shape: Any
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, source_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, source_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_source: Any = None
         if self_edge is not None:
@@ -9176,8 +9158,8 @@ class ScatterBackward0(Recorded):
     src_shape: Any
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -9234,7 +9216,7 @@ class ScatterBackward1(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
         return (ops.scatter(grad, self.dim, index, 0),)
 
@@ -9283,8 +9265,8 @@ class ScatterAddBackward0(Recorded):
     src_shape: Any
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_src: Any = None
         if self_edge is not None:
@@ -9340,7 +9322,7 @@ class TakeBackward0(Recorded):
     index: Saved
     saved = ("index",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         index = unpack(self.index, self)
         return (ops.put(grad.new_zeros(self.self_shape), index, grad, True),)
 
@@ -9369,7 +9351,7 @@ take_out = refuse_recording("take", 0, 2)
 class FillBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -9405,15 +9387,9 @@ fill_Scalar_out = refuse_recording("fill", 0, 2)
 class FillBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, value_edge = edges or self.edges
-        grad_self: Any = None
-        grad_value: Any = None
-        if self_edge is not None:
-            grad_self = ops.zeros_like(grad)
-        if value_edge is not None:
-            grad_value = grad.sum()
-        return grad_self, grad_value
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, value_edge = self.edges if edges is None else edges
+        return (None if self_edge is None else ops.zeros_like(grad), None if value_edge is None else grad.sum())
 
 
 # fill.Tensor(Tensor self, Tensor value) -> Tensor
@@ -9451,7 +9427,7 @@ class CeluBackward0(Recorded):
     alpha: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (nn_gradients.elu_backward(grad, self_, self.alpha, 1, 1 / self.alpha),)
 
@@ -9497,7 +9473,7 @@ class EluBackward0(Recorded):
     input_scale: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (nn_gradients.elu_backward(grad, self_, self.alpha, self.scale, self.input_scale),)
 
@@ -9545,7 +9521,7 @@ class GeluBackward0(Recorded):
     approximate: str
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * nn_gradients.gelu_derivative(self_, self.approximate),)
 
@@ -9589,7 +9565,7 @@ class GluBackward0(Recorded):
     dim: int
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (nn_gradients.glu_backward(grad, self_, self.dim),)
 
@@ -9619,7 +9595,7 @@ class HardshrinkBackward0(Recorded):
     lambd: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
@@ -9648,7 +9624,7 @@ class HardsigmoidBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where((self_ > -3) & (self_ < 3), grad / 6, 0),)
 
@@ -9689,7 +9665,7 @@ class HardswishBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ <= -3, 0, ops.where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
 
@@ -9732,7 +9708,7 @@ class HardtanhBackward0(Recorded):
     max_val: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
 
@@ -9778,7 +9754,7 @@ class LeakyReluBackward0(Recorded):
     negative_slope: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ > 0, grad, grad * self.negative_slope),)
 
@@ -9822,7 +9798,7 @@ class LogSoftmaxBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (grad - result.exp() * grad.sum([self.dim], True),)
 
@@ -9851,7 +9827,7 @@ class LogSigmoidBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * (-self_).sigmoid(),)
 
@@ -9879,7 +9855,7 @@ class MishBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * nn_gradients.mish_derivative(self_),)
 
@@ -9921,8 +9897,8 @@ class PreluKernelBackward0(Recorded):
     weight: Saved
     saved = ("self", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, weight_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_weight: Any = None
         if self_edge is not None:
@@ -9955,7 +9931,7 @@ class ReluBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (ops.where(result > 0, grad, 0),)
 
@@ -10010,7 +9986,7 @@ class RreluWithNoiseFunctionalBackward0(Recorded):
     noise_out: Saved
     saved = ("self", "noise_out")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         noise_out = unpack(self.noise_out, self)
         return (
@@ -10051,7 +10027,7 @@ class SiluBackward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * nn_gradients.silu_derivative(self_).conj(),)
 
@@ -10093,7 +10069,7 @@ class SafeSoftmaxBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (nn_gradients.softmax_backward(grad, result, self.dim),)
 
@@ -10119,7 +10095,7 @@ class SoftmaxBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (nn_gradients.softmax_backward(grad, result, self.dim),)
 
@@ -10150,7 +10126,7 @@ class SoftplusBackward0(Recorded):
     threshold: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
 
@@ -10181,7 +10157,7 @@ class SoftshrinkBackward0(Recorded):
     lambd: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
@@ -10211,7 +10187,7 @@ class ThresholdBackward0(Recorded):
     threshold: Any
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (ops.where(self_ <= self.threshold, 0, grad),)
 
@@ -10258,8 +10234,8 @@ class BinaryCrossEntropyBackward0(Recorded):
     target_shape: Any
     saved = ("self", "target", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, target_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, target_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_target: Any = None
         if self_edge is not None:
@@ -10320,8 +10296,8 @@ class BinaryCrossEntropyWithLogitsBackward0(Recorded):
     target_shape: Any
     saved = ("self", "target", "pos_weight", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, target_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, target_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_target: Any = None
         if self_edge is not None:
@@ -10390,8 +10366,8 @@ class HuberLossBackward0(Recorded):
     reduction: int
     saved = ("self", "target")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, target_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, target_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_target: Any = None
         if self_edge is not None:
@@ -10443,8 +10419,8 @@ class MseLossBackward0(Recorded):
     reduction: int
     saved = ("self", "target")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, target_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, target_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_target: Any = None
         if self_edge is not None:
@@ -10489,7 +10465,7 @@ class NllLossBackward0(Recorded):
     total_weight: Saved
     saved = ("target", "weight", "total_weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
@@ -10551,7 +10527,7 @@ class NllLoss2DBackward0(Recorded):
     total_weight: Saved
     saved = ("target", "weight", "total_weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
         total_weight = unpack(self.total_weight, self)
@@ -10610,8 +10586,8 @@ class SmoothL1LossBackward0(Recorded):
     reduction: int
     saved = ("self", "target")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, target_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, target_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_target: Any = None
         if self_edge is not None:
@@ -10665,7 +10641,7 @@ class EmbeddingBackward0(Recorded):
     scale_grad_by_freq: bool
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack(self.indices, self)
         return (
             nn_gradients.embedding_backward(
@@ -10716,8 +10692,8 @@ class NativeBatchNormBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         running_mean = unpack_optional(self.running_mean, self)
@@ -10785,8 +10761,8 @@ class NativeBatchNormLegitBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         running_mean = unpack(self.running_mean, self)
@@ -10852,8 +10828,8 @@ class NativeBatchNormLegitBackward1(Recorded):
     result2: Saved
     saved = ("input", "weight", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         result1 = unpack(self.result1, self)
@@ -10920,8 +10896,8 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         running_mean = unpack(self.running_mean, self)
@@ -10998,8 +10974,8 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "running_mean", "running_var", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         running_mean = unpack(self.running_mean, self)
@@ -11065,7 +11041,7 @@ class NativeDropoutBackward0(Recorded):
     result1: Saved
     saved = ("result1",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
         return (
             grad
@@ -11108,8 +11084,8 @@ class NativeGroupNormBackward0(RecordedSeveral):
     result2: Saved
     saved = ("input", "weight", "result1", "result2")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         result1 = unpack(self.result1, self)
@@ -11176,8 +11152,8 @@ class NativeLayerNormBackward0(Recorded):
     result2: Saved
     saved = ("input", "weight", "result1", "result2")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack_optional(self.weight, self)
         result1 = unpack(self.result1, self)
@@ -11230,7 +11206,7 @@ class AdaptiveAvgPool2DBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape),)
 
 
@@ -11256,7 +11232,7 @@ class AdaptiveAvgPool3DBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.adaptive_avg_pool_backward(grad, self.self_shape, 3),)
 
 
@@ -11284,7 +11260,7 @@ class AdaptiveMaxPool2DBackward0(Recorded):
     result1: Saved
     saved = ("result1",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
 
@@ -11315,7 +11291,7 @@ class AdaptiveMaxPool3DBackward0(Recorded):
     result1: Saved
     saved = ("result1",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
 
@@ -11350,7 +11326,7 @@ class AvgPool2DBackward0(Recorded):
     count_include_pad: bool
     divisor_override: int | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.avg_pool_backward(
                 grad,
@@ -11407,7 +11383,7 @@ class AvgPool3DBackward0(Recorded):
     count_include_pad: bool
     divisor_override: int | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.avg_pool_backward(
                 grad,
@@ -11462,7 +11438,7 @@ class Col2ImBackward0(Recorded):
     padding: list[int]
     stride: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.im2col(grad, self.kernel_size, self.dilation, self.padding, self.stride),)
 
 
@@ -11508,8 +11484,8 @@ class ConvolutionBackward0(Recorded):
     groups: int
     saved = ("input", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack(self.weight, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
@@ -11570,7 +11546,7 @@ class Im2ColBackward0(Recorded):
     padding: list[int]
     stride: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.col2im(grad, self.self_shape[-2:], self.kernel_size, self.dilation, self.padding, self.stride),)
 
 
@@ -11610,7 +11586,7 @@ class MaxPool2DWithIndicesBackward0(Recorded):
     result1: Saved
     saved = ("result1",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 2),)
 
@@ -11650,7 +11626,7 @@ class MaxPool3DWithIndicesBackward0(Recorded):
     result1: Saved
     saved = ("result1",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result1 = unpack(self.result1, self)
         return (windows_gradients.max_pool_backward(grad, self.self_shape, result1, 3),)
 
@@ -11687,7 +11663,7 @@ class PixelShuffleBackward0(Recorded):
     __slots__ = ("upscale_factor",)
     upscale_factor: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_unshuffle(grad, self.upscale_factor),)
 
 
@@ -11713,7 +11689,7 @@ class PixelUnshuffleBackward0(Recorded):
     __slots__ = ("downscale_factor",)
     downscale_factor: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.pixel_shuffle(grad, self.downscale_factor),)
 
 
@@ -11740,7 +11716,7 @@ class ChannelShuffleBackward0(Recorded):
     self_shape_1: Any
     groups: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.channel_shuffle(grad, self.self_shape_1 // self.groups),)
 
 
@@ -11768,7 +11744,7 @@ class UpsampleNearest1DBackward0(Recorded):
     self_shape: Any
     scales: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales]),)
 
 
@@ -11797,7 +11773,7 @@ class UpsampleNearest2DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),)
 
 
@@ -11830,7 +11806,7 @@ class UpsampleNearest3DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_nearest_backward(
                 grad,
@@ -11874,7 +11850,7 @@ class UpsampleNearestExact1DBackward0(Recorded):
     self_shape: Any
     scales: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales]),)
 
 
@@ -11903,7 +11879,7 @@ class UpsampleNearestExact2DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_nearest_exact_backward(grad, self.self_shape, [self.scales_h, self.scales_w]),
         )
@@ -11938,7 +11914,7 @@ class UpsampleNearestExact3DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_nearest_exact_backward(
                 grad,
@@ -11983,7 +11959,7 @@ class UpsampleLinear1DBackward0(Recorded):
     align_corners: bool
     scales: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (windows_gradients.upsample_linear_backward(grad, self.self_shape, self.align_corners, [self.scales]),)
 
 
@@ -12016,7 +11992,7 @@ class UpsampleBilinear2DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_linear_backward(
                 grad,
@@ -12065,7 +12041,7 @@ class UpsampleTrilinear3DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_linear_backward(
                 grad,
@@ -12115,7 +12091,7 @@ class UpsampleBicubic2DBackward0(Recorded):
     scales_h: float | None
     scales_w: float | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             windows_gradients.upsample_cubic_backward(
                 grad,
@@ -12158,7 +12134,7 @@ upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
 class AliasCopyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
 
 
@@ -12188,7 +12164,7 @@ class AsStridedCopyBackward0(Recorded):
     stride: list[int]
     storage_offset: int | None
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (
             shapes_gradients.as_strided_backward(
                 grad,
@@ -12233,7 +12209,7 @@ class DiagonalCopyBackward0(Recorded):
     dim1: int
     dim2: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.diagonal_scatter(grad.new_zeros(self.self_shape), grad, self.offset, self.dim1, self.dim2),)
 
 
@@ -12262,7 +12238,7 @@ class ExpandCopyBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.sum_to_size(grad, self.self_shape),)
 
 
@@ -12288,7 +12264,7 @@ class PermuteCopyBackward0(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.permute_backward(grad, self.dims),)
 
 
@@ -12314,7 +12290,7 @@ class ReshapeAliasCopyBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -12342,7 +12318,7 @@ class SelectCopyBackward0(Recorded):
     dim: int
     index: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.select_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.index),)
 
 
@@ -12374,7 +12350,7 @@ class SliceCopyBackward0(Recorded):
     end: int | None
     step: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.slice_scatter(grad.new_zeros(self.self_shape), grad, self.dim, self.start, self.end, self.step),)
 
 
@@ -12405,7 +12381,7 @@ class SqueezeCopyBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -12431,7 +12407,7 @@ class SqueezeCopyBackward1(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -12457,7 +12433,7 @@ class SqueezeCopyBackward2(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -12482,7 +12458,7 @@ squeeze_copy_dims_out = refuse_recording("squeeze_copy", 0, 2)
 class TCopyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.t(),)
 
 
@@ -12508,7 +12484,7 @@ class TransposeCopyBackward0(Recorded):
     dim0: int
     dim1: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.transpose(self.dim0, self.dim1),)
 
 
@@ -12538,7 +12514,7 @@ class UnfoldCopyBackward0(Recorded):
     size: int
     step: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.unfold_backward(grad, self.self_shape, self.dimension, self.size, self.step),)
 
 
@@ -12567,7 +12543,7 @@ class UnsqueezeCopyBackward0(Recorded):
     __slots__ = ("dim",)
     dim: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.squeeze(self.dim),)
 
 
@@ -12593,7 +12569,7 @@ class ViewCopyBackward0(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.reshape(self.self_shape),)
 
 
@@ -12618,7 +12594,7 @@ view_copy_out = refuse_recording("view_copy", 0, 2)
 class ViewAsComplexCopyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_real(grad.contiguous()),)
 
 
@@ -12642,7 +12618,7 @@ view_as_complex_copy_out = refuse_recording("view_as_complex_copy", 0, 1)
 class ViewAsRealCopyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.view_as_complex(grad.contiguous()),)
 
 
@@ -12666,7 +12642,7 @@ view_as_real_copy_out = refuse_recording("view_as_real_copy", 0, 1)
 class BitwiseAndBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12686,7 +12662,7 @@ def bitwise_and__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseAndBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12708,7 +12684,7 @@ def bitwise_and__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseLeftShiftBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12730,7 +12706,7 @@ def bitwise_left_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseLeftShiftBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12750,7 +12726,7 @@ def bitwise_left_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseNotBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12770,7 +12746,7 @@ def bitwise_not_(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseOrBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12790,7 +12766,7 @@ def bitwise_or__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseOrBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12812,7 +12788,7 @@ def bitwise_or__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseRightShiftBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12834,7 +12810,7 @@ def bitwise_right_shift__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseRightShiftBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12854,7 +12830,7 @@ def bitwise_right_shift__Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseXorBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12874,7 +12850,7 @@ def bitwise_xor__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class BitwiseXorBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12896,7 +12872,7 @@ def bitwise_xor__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class EqBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12916,7 +12892,7 @@ def eq__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class EqBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12938,7 +12914,7 @@ def eq__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class FloorDivideBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12960,7 +12936,7 @@ def floor_divide__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class FloorDivideBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -12980,7 +12956,7 @@ def floor_divide__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class GcdBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13002,7 +12978,7 @@ def gcd_(below: Callable[..., Tensor]) -> Kernel:
 class GeBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13022,7 +12998,7 @@ def ge__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class GeBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13044,7 +13020,7 @@ def ge__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class GtBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13064,7 +13040,7 @@ def gt__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class GtBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13086,7 +13062,7 @@ def gt__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class LcmBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13108,7 +13084,7 @@ def lcm_(below: Callable[..., Tensor]) -> Kernel:
 class LeBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13128,7 +13104,7 @@ def le__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class LeBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13150,7 +13126,7 @@ def le__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class LogicalAndBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13172,7 +13148,7 @@ def logical_and_(below: Callable[..., Tensor]) -> Kernel:
 class LogicalNotBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13192,7 +13168,7 @@ def logical_not_(below: Callable[..., Tensor]) -> Kernel:
 class LogicalOrBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13214,7 +13190,7 @@ def logical_or_(below: Callable[..., Tensor]) -> Kernel:
 class LogicalXorBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13236,7 +13212,7 @@ def logical_xor_(below: Callable[..., Tensor]) -> Kernel:
 class LtBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13256,7 +13232,7 @@ def lt__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class LtBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13278,7 +13254,7 @@ def lt__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class NeBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13298,7 +13274,7 @@ def ne__Scalar(below: Callable[..., Tensor]) -> Kernel:
 class NeBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13320,7 +13296,7 @@ def ne__Tensor(below: Callable[..., Tensor]) -> Kernel:
 class LshiftBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13340,7 +13316,7 @@ def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 class LshiftBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13362,7 +13338,7 @@ def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
 class RshiftBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13382,7 +13358,7 @@ def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 class RshiftBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.new_zeros(grad.shape),)
 
 
@@ -13404,7 +13380,7 @@ def __irshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
 class BernoulliBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13428,7 +13404,7 @@ bernoulli_out = refuse_recording("bernoulli", 0, 2)
 class BernoulliBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13464,7 +13440,7 @@ bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
 class CauchyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13500,7 +13476,7 @@ cauchy_out = refuse_recording("cauchy", 0, 4)
 class ExponentialBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13536,7 +13512,7 @@ exponential_out = refuse_recording("exponential", 0, 3)
 class GeometricBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13572,7 +13548,7 @@ geometric_out = refuse_recording("geometric", 0, 3)
 class LogNormalBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13608,7 +13584,7 @@ log_normal_out = refuse_recording("log_normal", 0, 4)
 class RandomBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13644,7 +13620,7 @@ random_from_out = refuse_recording("random", 0, 4)
 class RandomBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13680,7 +13656,7 @@ random_to_out = refuse_recording("random", 0, 3)
 class RandomBackward2(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13716,7 +13692,7 @@ random_out = refuse_recording("random", 0, 2)
 class UniformBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13752,7 +13728,7 @@ uniform_out = refuse_recording("uniform", 0, 4)
 class PoissonBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13776,7 +13752,7 @@ poisson_out = refuse_recording("poisson", 0, 2)
 class ZeroBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13812,15 +13788,9 @@ zero_out = refuse_recording("zero", 0, 1)
 class BernoulliBackward2(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, p_edge = edges or self.edges
-        grad_self: Any = None
-        grad_p: Any = None
-        if self_edge is not None:
-            grad_self = ops.zeros_like(grad)
-        if p_edge is not None:
-            grad_p = ops.zeros_like(grad)
-        return grad_self, grad_p
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, p_edge = self.edges if edges is None else edges
+        return (None if self_edge is None else ops.zeros_like(grad), None if p_edge is None else ops.zeros_like(grad))
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
@@ -13855,7 +13825,7 @@ bernoulli_Tensor_out = refuse_recording("bernoulli", 0, 1, 3)
 class NormalFunctionalBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13891,7 +13861,7 @@ normal_out = refuse_recording("normal", 0, 4)
 class NormalBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13915,7 +13885,7 @@ normal_Tensor_float_out = refuse_recording("normal", 0, 3)
 class NormalBackward1(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad),)
 
 
@@ -13939,15 +13909,9 @@ normal_float_Tensor_out = refuse_recording("normal", 1, 3)
 class NormalBackward2(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        mean_edge, std_edge = edges or self.edges
-        grad_mean: Any = None
-        grad_std: Any = None
-        if mean_edge is not None:
-            grad_mean = ops.zeros_like(grad)
-        if std_edge is not None:
-            grad_std = ops.zeros_like(grad)
-        return grad_mean, grad_std
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        mean_edge, std_edge = self.edges if edges is None else edges
+        return (None if mean_edge is None else ops.zeros_like(grad), None if std_edge is None else ops.zeros_like(grad))
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
@@ -13974,7 +13938,7 @@ class CholeskyInverseBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (decompositions_gradients.cholesky_inverse_backward(grad, self_, result, self.upper),)
@@ -14007,8 +13971,8 @@ class CholeskySolveBackward0(Recorded):
     result: Saved
     saved = ("input2", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, input2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, input2_edge = self.edges if edges is None else edges
         input2 = unpack(self.input2, self)
         result = unpack(self.result, self)
         mask = [self_edge is not None, input2_edge is not None]
@@ -14043,8 +14007,8 @@ class CdistBackward0(Recorded):
     result: Saved
     saved = ("x1", "x2", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        x1_edge, x2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        x1_edge, x2_edge = self.edges if edges is None else edges
         grad_x1: Any = None
         grad_x2: Any = None
         if x1_edge is not None:
@@ -14094,8 +14058,8 @@ class ConvolutionBackward1(Recorded):
     groups: int
     saved = ("input", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        input_edge, weight_edge, bias_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        input_edge, weight_edge, bias_edge = self.edges if edges is None else edges
         input = unpack(self.input, self)
         weight = unpack(self.weight, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
@@ -14171,15 +14135,9 @@ _convolution_out = refuse_recording("_convolution", 0, 1, 2, 13)
 class CopyBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, src_edge = edges or self.edges
-        grad_self: Any = None
-        grad_src: Any = None
-        if self_edge is not None:
-            grad_self = ops.zeros_like(grad)
-        if src_edge is not None:
-            grad_src = grad
-        return grad_self, grad_src
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, src_edge = self.edges if edges is None else edges
+        return (None if self_edge is None else ops.zeros_like(grad), None if src_edge is None else grad)
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
@@ -14218,8 +14176,8 @@ class EuclideanDistBackward0(Recorded):
     result: Saved
     saved = ("x1", "x2", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        x1_edge, x2_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        x1_edge, x2_edge = self.edges if edges is None else edges
         grad_x1: Any = None
         grad_x2: Any = None
         if x1_edge is not None:
@@ -14258,8 +14216,8 @@ _euclidean_dist_out = refuse_recording("_euclidean_dist", 0, 1, 2)
 class HeavisideBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, values_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, values_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_values: Any = None
         if self_edge is not None:
@@ -14304,7 +14262,7 @@ class LinalgEigBackward0(RecordedSeveral):
     eigenvectors: Saved
     saved = ("eigenvalues", "eigenvectors")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         eigenvalues = unpack(self.eigenvalues, self)
         eigenvectors = unpack(self.eigenvectors, self)
         return (decompositions_gradients.eig_backward(grads[0], grads[1], eigenvalues, eigenvectors),)
@@ -14333,7 +14291,7 @@ linalg_eig_out = refuse_recording("linalg_eig", 0, 1, 2)
 class LinalgEigvalsBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::_linalg_eigvals",
             "self",
@@ -14360,7 +14318,7 @@ class LinalgPinvBackward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (decompositions_gradients.pinv_backward(grad, self_, result),)
@@ -14396,12 +14354,12 @@ class LinalgSvdBackward0(RecordedSeveral):
     Vh: Saved
     saved = ("U", "S", "Vh")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        grad_U_, grad_S_, grad_Vh_ = grads
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_U, grad_S, grad_Vh = grads
         U = unpack(self.U, self)
         S = unpack(self.S, self)
         Vh = unpack(self.Vh, self)
-        return (decompositions_gradients.svd_backward(grad_U_, grad_S_, grad_Vh_, U, S, Vh),)
+        return (decompositions_gradients.svd_backward(grad_U, grad_S, grad_Vh, U, S, Vh),)
 
 
 # _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
@@ -14432,7 +14390,7 @@ class RemainderBackward2(Recorded):
     other: Saved
     saved = ("other",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         other = unpack(self.other, self)
         return (-grad * ops.floor(self.self / other),)
 
@@ -14463,7 +14421,7 @@ class SoftMarginLossBackward0(Recorded):
     reduction: int
     saved = ("target", "self")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
         self_ = unpack(self.self, self)
         return (nn_gradients.loss_backward(grad, -target * ops.sigmoid(-target * self_), None, self.reduction),)
@@ -14495,7 +14453,7 @@ class SpecialModifiedBesselI0Backward0(Recorded):
     self: Saved
     saved = ("self",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (grad * ops.special_modified_bessel_i1(self_),)
 
@@ -14524,7 +14482,7 @@ class SpecialModifiedBesselI1Backward0(Recorded):
     result: Saved
     saved = ("self", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         return (grad * pointwise_gradients.i1_derivative(self_, result),)
@@ -14555,7 +14513,7 @@ class ToCopyBackward0(Recorded):
     self_device: Any
     self_dtype: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad.to(self.self_device, self.self_dtype),)
 
 
@@ -14593,7 +14551,7 @@ class UnsafeIndexBackward0(Recorded):
     indices: Saved
     saved = ("indices",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         indices = unpack_all(self.indices, self)
         return (ops.index_put(grad.new_zeros(self.self_shape), indices, grad, True),)
 
@@ -14619,7 +14577,7 @@ class WhereBackward1(Recorded):
     condition: Saved
     saved = ("condition",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
         return (ops.where(condition, grad, 0),)
 
@@ -14645,7 +14603,7 @@ class WhereBackward2(Recorded):
     condition: Saved
     saved = ("condition",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
         return (ops.where(condition, 0, grad),)
 
@@ -14670,7 +14628,7 @@ class BlockDiagBackward0(Recorded):
     __slots__ = ("tensors_shapes",)
     tensors_shapes: Any
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return shapes_gradients.block_diag_backward(grad, self.tensors_shapes)
 
 
@@ -14703,7 +14661,7 @@ class ScatterReduceBackward0(Recorded):
     result: Saved
     saved = ("self", "index", "src", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         index = unpack(self.index, self)
         src = unpack(self.src, self)
@@ -14772,7 +14730,7 @@ scatter_reduce_two_out = refuse_recording("scatter_reduce", 0, 3, 6)
 class UniqueBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::_unique", "self", "which elements are equal decides which one stays")
 
 
@@ -14798,7 +14756,7 @@ _unique_out = refuse_recording("_unique", 0, 3, 4)
 class Unique2Backward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::_unique2", "self", "which elements are equal decides which one stays")
 
 
@@ -14825,7 +14783,7 @@ _unique2_out = refuse_recording("_unique2", 0, 4, 5, 6)
 class UniqueDimBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::unique_dim", "self", "which elements are equal decides which one stays")
 
 
@@ -14858,7 +14816,7 @@ unique_dim_out = refuse_recording("unique_dim", 0, 5, 6, 7)
 class UniqueConsecutiveBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::unique_consecutive", "self", "which elements are equal decides which one stays")
 
 
@@ -14890,7 +14848,7 @@ unique_consecutive_out = refuse_recording("unique_consecutive", 0, 4, 5, 6)
 class UniqueDimConsecutiveBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented(
             "aten::unique_dim_consecutive",
             "self",
@@ -14921,8 +14879,8 @@ unique_dim_consecutive_out = refuse_recording("unique_dim_consecutive", 0, 4, 5,
 class HistogramBackward0(RecordedSeveral):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, bins_edge, weight_edge = edges or self.edges
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, bins_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_bins: Any = None
         grad_weight: Any = None
@@ -14970,8 +14928,8 @@ histogram_bins_tensor_out = refuse_recording("histogram", 0, 1, 2, 4, 5)
 class HistogramBackward1(RecordedSeveral):
     __slots__ = ()
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        self_edge, weight_edge = edges or self.edges
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_edge, weight_edge = self.edges if edges is None else edges
         grad_self: Any = None
         grad_weight: Any = None
         if self_edge is not None:
@@ -15024,15 +14982,15 @@ class TriangularSolveBackward0(RecordedSeveral):
     solution: Saved
     saved = ("A", "solution")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        grad_solution_, grad_cloned_coefficient_ = grads
-        self_edge, A_edge = edges or self.edges
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_solution, grad_cloned_coefficient = grads
+        self_edge, A_edge = self.edges if edges is None else edges
         A = unpack(self.A, self)
         solution = unpack(self.solution, self)
         mask = [self_edge is not None, A_edge is not None]
         return linear_algebra_gradients.older_triangular_solve_backward(
-            grad_solution_,
-            grad_cloned_coefficient_,
+            grad_solution,
+            grad_cloned_coefficient,
             A,
             solution,
             self.upper,
@@ -15075,8 +15033,8 @@ class LinalgLuSolveBackward0(Recorded):
     result: Saved
     saved = ("LU", "pivots", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        LU_edge, B_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        LU_edge, B_edge = self.edges if edges is None else edges
         grad_LU: Any = None
         grad_B: Any = None
         if LU_edge is not None:
@@ -15122,7 +15080,7 @@ class LinalgLuFactorExBackward0(Recorded):
     pivots: Saved
     saved = ("LU", "pivots")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         LU = unpack(self.LU, self)
         pivots = unpack(self.pivots, self)
         return (decompositions_gradients.lu_factor_backward(grad, LU, pivots, self.pivot),)
@@ -15157,12 +15115,12 @@ class LinalgLuBackward0(RecordedSeveral):
     U: Saved
     saved = ("P", "L", "U")
 
-    def apply(self, *grads: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        grad_L_, grad_U_ = grads
+    def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        grad_L, grad_U = grads
         P = unpack(self.P, self)
         L = unpack(self.L, self)
         U = unpack(self.U, self)
-        return (decompositions_gradients.lu_backward(grad_L_, grad_U_, P if self.pivot else None, L, U),)
+        return (decompositions_gradients.lu_backward(grad_L, grad_U, P if self.pivot else None, L, U),)
 
 
 # linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)
@@ -15197,7 +15155,7 @@ class ScatterBackward2(Recorded):
     result: Saved
     saved = ("self", "index", "src", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         index = unpack(self.index, self)
         src = unpack(self.src, self)
@@ -15268,7 +15226,7 @@ class ScatterBackward3(Recorded):
     value: Any
     saved = ("self", "index")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         index = unpack(self.index, self)
         return (
@@ -15333,7 +15291,7 @@ class IndexReduceBackward0(Recorded):
     result: Saved
     saved = ("self", "index", "source", "result")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         index = unpack(self.index, self)
         source = unpack(self.source, self)
@@ -15402,7 +15360,7 @@ index_reduce_out = refuse_recording("index_reduce", 0, 3, 6)
 class EmbeddingRenormBackward0(Recorded):
     __slots__ = ()
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         raise not_implemented("aten::embedding_renorm", "self", "rows are scaled for a lookup, beside the graph")
 
 
@@ -15448,7 +15406,7 @@ class MultiMarginLossBackward0(Recorded):
     reduction: int
     saved = ("self", "target", "weight")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         weight = unpack_optional(self.weight, self)
@@ -15493,7 +15451,7 @@ class MultilabelMarginLossBackward0(Recorded):
     is_target: Saved
     saved = ("self", "target", "is_target")
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         target = unpack(self.target, self)
         is_target = unpack(self.is_target, self)
@@ -15529,8 +15487,8 @@ class LinspaceBackward0(Recorded):
     __slots__ = ("steps",)
     steps: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        start_edge, end_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        start_edge, end_edge = self.edges if edges is None else edges
         mask = [start_edge is not None, end_edge is not None]
         return shapes_gradients.linspace_backward(grad, self.steps, mask)
 
@@ -15567,7 +15525,7 @@ class LinspaceBackward1(Recorded):
     __slots__ = ("steps",)
     steps: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.linspace_backward(grad, self.steps, [True, False])[0],)
 
 
@@ -15603,7 +15561,7 @@ class LinspaceBackward2(Recorded):
     __slots__ = ("steps",)
     steps: int
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (shapes_gradients.linspace_backward(grad, self.steps, [False, True])[1],)
 
 
@@ -15642,8 +15600,8 @@ class LogspaceBackward0(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
-        start_edge, end_edge = edges or self.edges
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        start_edge, end_edge = self.edges if edges is None else edges
         result = unpack(self.result, self)
         mask = [start_edge is not None, end_edge is not None]
         return shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask)
@@ -15687,7 +15645,7 @@ class LogspaceBackward1(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [True, False])[0],)
 
@@ -15730,7 +15688,7 @@ class LogspaceBackward2(Recorded):
     result: Saved
     saved = ("result",)
 
-    def apply(self, grad: Any, edges: Sequence[Edge] = ()) -> Sequence[Any]:
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
         return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [False, True])[1],)
 

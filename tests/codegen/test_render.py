@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.derivatives import read_derivatives
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.read import read
 from opwright_codegen.render import render
@@ -26,7 +27,18 @@ def render_case(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     has_kernels = (folder / "kernels.py").exists()
     kernels = KernelModules(["kernels"] if has_kernels else [], [folder])
     rules = KernelModules(["opwright.rules"], [ROOT / "runtime", folder], of="rule")
-    return render(read(["ops.yaml"]), f"demo_{name}", kernels=kernels, rules=rules, strict=name != "unbound")
+    operators = read(["ops.yaml"])
+    gradients = KernelModules(["gradients"], [folder], of="backward function")
+    has_derivatives = (folder / "derivatives.yaml").exists()
+    return render(
+        operators,
+        f"demo_{name}",
+        kernels=kernels,
+        rules=rules,
+        strict=name != "unbound",
+        derivatives=read_derivatives("derivatives.yaml", operators, gradients) if has_derivatives else None,
+        gradients=gradients,
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,12 +88,13 @@ def test_output_is_clean_for_ruff(packages: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> None:
-    kernels = CASES / name / "kernels.py"
-    if kernels.exists():
-        (tmp_path / "kernels.py").write_bytes(kernels.read_bytes())
-    path = os.pathsep.join(map(str, (packages, tmp_path)))
+    for module in ("kernels.py", "gradients.py"):
+        path = CASES / name / module
+        if path.exists():
+            (tmp_path / module).write_bytes(path.read_bytes())
+    folders = os.pathsep.join(map(str, (packages, tmp_path)))
     checked = run(
-        "mypy", "--config-file", "pyproject.toml", "--follow-imports=silent", "-p", f"demo_{name}", MYPYPATH=path
+        "mypy", "--config-file", "pyproject.toml", "--follow-imports=silent", "-p", f"demo_{name}", MYPYPATH=folders
     )
     assert checked.returncode == 0, checked.stdout
 
@@ -89,6 +102,7 @@ def test_output_is_clean_for_mypy(name: str, packages: Path, tmp_path: Path) -> 
 PROGRAM = """
 import hashlib, json, os, sys
 from pathlib import Path
+from opwright_codegen.derivatives import read_derivatives
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.read import read
 from opwright_codegen.render import render
@@ -97,7 +111,12 @@ for folder in sorted(Path(sys.argv[1]).iterdir()):
     os.chdir(folder)
     kernels = KernelModules(["kernels"] if Path("kernels.py").exists() else [], [folder])
     rules = KernelModules(["opwright.rules"], [Path(sys.argv[2]), folder], of="rule")
-    files = render(read(["ops.yaml"]), "demo", kernels=kernels, rules=rules, strict=False)
+    operators = read(["ops.yaml"])
+    gradients = KernelModules(["gradients"], [folder], of="backward function")
+    found = read_derivatives("derivatives.yaml", operators, gradients) if Path("derivatives.yaml").exists() else None
+    files = render(
+        operators, "demo", kernels=kernels, rules=rules, strict=False, derivatives=found, gradients=gradients
+    )
     hashes[folder.name] = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
 print(json.dumps(hashes))
 """

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 from opwright_codegen.derivative_model import DEFAULT_KEY, Derivative, DerivativeSet, Differentiability
 from opwright_codegen.formula_ast import Attribute, Call, Formula, Kind, Reference
+from opwright_codegen.formula_parser import parse
+from opwright_codegen.formula_resolve import Scope, resolve
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorGroup, OperatorSet, Text
@@ -144,6 +146,7 @@ def _block(
     builder = NodeBuilder(
         view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, operators, functions
     )
+    guard = _guard(first.entry, view)
     wrappers = []
     refusals = []
     for recording in own:
@@ -152,9 +155,16 @@ def _block(
             continue
         is_fast = _is_fast(recording.view, shims)
         wrappers.append(
-            WrapperBuilder(recording.view, recording.function, builder, view.builtins, None, is_fast).build()
+            WrapperBuilder(recording.view, recording.function, builder, view.builtins, guard, is_fast).build()
         )
     return _Block(builder.build(), tuple(wrappers), tuple(refusals))
+
+
+def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
+    """The condition under which calls are recorded, where there is one."""
+    if entry.condition is None:
+        return None
+    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.names.packets))
 
 
 def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from opwright_codegen.derivative_model import Derivative, Differentiability, Saved
 from opwright_codegen.formula_ast import (
     Call,
+    Comparison,
+    Conditional,
     Constant,
     Formula,
     Kind,
@@ -100,7 +102,7 @@ class NodeBuilder:
         self._edges = {name: namer.claim(f"{name}_edge" + "s" * self._is_list(name)) for name in self.inputs}
         self._grads = {name: namer.claim(f"grad_{name}") for name in self.inputs}
         outputs = [self.schema.returns[place].name for place in entry.differentiable_outputs]
-        self._own = {f"grad_{name}": namer.claim(f"grad_{name}_") for name in outputs if name is not None}
+        self._own = {f"grad_{name}": namer.claim(f"grad_{name}") for name in outputs if name is not None}
         self._own |= {name: namer.claim(name) for name in self._types}
 
     # -- what is kept
@@ -149,7 +151,7 @@ class NodeBuilder:
 
     def build(self) -> NodeClass:
         """The class as text."""
-        parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] = ()"]
+        parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] | None = None"]
         names = sorted(quoted(slot.name) for slot in self.slots)
         fields = [f"{slot.name}: {slot.annotation}" for slot in self.slots]
         freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
@@ -169,12 +171,15 @@ class NodeBuilder:
     def _statements(self) -> list[str]:
         derivatives = self.entry.derivatives
         statements = self._named_gradients()
-        if len(derivatives) == 1 and derivatives[0].inputs == self.inputs:
+        is_spread = len(self.inputs) > 1 and any(self._is_list(name) for name in self.inputs)
+        if len(derivatives) == 1 and derivatives[0].inputs == self.inputs and not is_spread:
             (derivative,) = derivatives
             if derivative.uses_mask:
                 statements.append(self._edge_line())
             return [*statements, *self._prepared(derivative, 8), self._returned(derivative)]
         statements.append(self._edge_line())
+        if self._are_expressions() and (chosen := self._chosen()).count("\n") <= len(self.inputs) + 1:
+            return [*statements, chosen]
         statements += [
             f"{self._grads[name]}: Any = " + (f"[None] * len({self._edges[name]})" if self._is_list(name) else "None")
             for name in self.inputs
@@ -186,6 +191,25 @@ class NodeBuilder:
         statements.append(f"return {', '.join(parts)}" if len(parts) > 1 else f"return {tuple_text(parts)}")
         return statements
 
+    def _are_expressions(self) -> bool:
+        """Whether every gradient is one expression over what is kept: then none needs a variable."""
+        inputs = [derivative.inputs for derivative in self.entry.derivatives]
+        return (
+            inputs == [(name,) for name in self.inputs]
+            and not any(self._is_list(name) for name in self.inputs)
+            and not any(slot.is_tensor for slot in self.slots)
+            and not any(derivative.uses_mask or derivative.reason is not None for derivative in self.entry.derivatives)
+        )
+
+    def _chosen(self) -> str:
+        """The return statement of such gradients."""
+        none = Constant(None)
+        items = tuple(
+            Conditional(Comparison(Verbatim(self._edges[name]), (("is", none),)), none, self._formula(derivative))
+            for name, derivative in zip(self.inputs, self.entry.derivatives, strict=True)
+        )
+        return formula_lines(Tuple(items), self._spelling(), 8, "return ")
+
     def _named_gradients(self) -> list[str]:
         """`grad_U, grad_S = grads`, for formulas that call them by the names of results."""
         used = {name for derivative in self.entry.derivatives for name in derivative.gradient_names}
@@ -196,7 +220,7 @@ class NodeBuilder:
 
     def _edge_line(self) -> str:
         edges = ", ".join(f"*{self._edges[name]}" if self._is_list(name) else self._edges[name] for name in self.inputs)
-        return f"{edges}{',' if len(self.inputs) == 1 else ''} = edges or self.edges"
+        return f"{edges}{',' if len(self.inputs) == 1 else ''} = self.edges if edges is None else edges"
 
     def _is_asked(self, name: str) -> str:
         edge = self._edges[name]

@@ -24,9 +24,9 @@ __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence", "Tensor",
-    "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "kernel", "list",
-    "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record", "record_several", "save",
-    "save_all", "save_optional", "save_original", "save_result", "type",
+    "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "is_recorded",
+    "kernel", "list", "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record",
+    "record_several", "save", "save_all", "save_optional", "save_original", "save_result", "type",
 )  # fmt: skip
 
 
@@ -58,8 +58,8 @@ def refusal(view: OperatorView, name: str, inputs: Sequence[str]) -> Refusal:
 
 
 class WrapperBuilder:
-    """Builds the wrapper of an operator whose calls are recorded as `node`. With `is_fast` its result is a new tensor,
-    and the history is written here rather than by a function."""
+    """Builds the wrapper of an operator whose calls are recorded as `node`, under the condition `guard` if any.
+    With `is_fast` its result is a new tensor, and the history is written here rather than by a function."""
 
     def __init__(
         self,
@@ -154,8 +154,8 @@ class WrapperBuilder:
             statements += [condition([self._has_none(name) for name in self._node.inputs], "and", 8)]
             statements.append("    " + self._called("return ", indent=12))
         if self._guard is not None:
-            formula = self._node.spelled(self._guard)
-            statements.append(formula_lines(formula, self._spelling(), 8, "if not (", "):"))
+            statements.append(formula_lines(self._node.spelled(self._guard), self._spelling(), 8, "is_recorded = "))
+            statements.append("if not is_recorded:")
             statements.append("    " + self._called("return ", indent=12))
         return statements
 
@@ -167,7 +167,13 @@ class WrapperBuilder:
             case Tensors.OPTIONAL:
                 return f"({own} is None or {own}.edge is None)"
             case _:
-                return f"not any(edges_of({own}))"
+                return f"not any(edges_of({self._list(name)}))"
+
+    def _list(self, name: str) -> str:
+        """A list of tensors, empty where an optional one was not given."""
+        own = self._own[name]
+        is_optional = tensors_in(self._arguments[name].type) is Tensors.OPTIONAL_LIST
+        return f"{own} or ()" if is_optional else own
 
     def _has_some(self, name: str) -> str:
         own = self._own[name]
@@ -177,7 +183,7 @@ class WrapperBuilder:
             case Tensors.OPTIONAL:
                 return f"({own} is not None and {own}.edge is not None)"
             case _:
-                return f"any(edges_of({own}))"
+                return f"any(edges_of({self._list(name)}))"
 
     def _made(self) -> list[str]:
         inputs = self._node.inputs
@@ -190,7 +196,7 @@ class WrapperBuilder:
                 case Tensors.OPTIONAL:
                     edges.append(f"None if {own} is None else {own}.edge")
                 case _:
-                    edges.append(f"*edges_of({own})")
+                    edges.append(f"*edges_of({self._list(name)})")
         if len(edges) == 1 and edges[0].startswith("*"):
             line = f"node.edges = {edges[0][1:]}"
         elif len(edges) == 1:

@@ -25,6 +25,7 @@ def backward_functions(
             function = functions.find(node.name)
             assert function is not None  # the formula was resolved
             if function.module not in modules:
-                modules[function.module] = namer.claim(f"{function.module.rpartition('.')[2]}_gradients")
+                last = function.module.rpartition(".")[2]
+                modules[function.module] = namer.claim(last if last.endswith("gradients") else f"{last}_gradients")
             texts[node.name] = f"{modules[function.module]}.{node.name}"
     return modules, texts
