@@ -2046,7 +2046,7 @@ def scalar_tensor_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.fill_(ops.empty([], dtype=dtype, device=device), s)
+    result: Tensor = ops.fill(ops.empty([], dtype=dtype, device=device), s)
     return result
 
 

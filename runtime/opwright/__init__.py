@@ -95,6 +95,9 @@ from opwright import linalg, nn, special  # isort: skip
 # In place of the operators' stubs, whose signatures are others.
 from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
 from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright.factories import install as _install_factories  # isort: skip
+
+_install_factories(globals())
 
 __version__ = "0.1.0"
 

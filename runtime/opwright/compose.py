@@ -103,7 +103,10 @@ def compose_registration(
             raise missing(operator, key, keys)
         case _:
             function = _calling(operator, key, keys, kernel)
-            return _below_wrappers(function) if is_wrapped and key.bit & BACKENDS else function
+            # (random factories fill what they made in place, and nobody wrote to a new tensor)
+            is_one = is_wrapped or "nondeterministic_seeded" in operator.tags
+            is_of_backend = key.bit & BACKENDS or key is DispatchKey.Undefined
+            return _below_wrappers(function) if is_one and is_of_backend else function
 
 
 def _calling(

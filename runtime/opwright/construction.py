@@ -10,7 +10,6 @@ import numpy as np
 
 from opwright import dlpack
 from opwright.devices import Array, as_device, backend_named, backend_of, is_array
-from opwright.differentiable import check_differentiable
 from opwright.dtypes import (
     CANONICAL,
     COMPLEX,
@@ -24,6 +23,7 @@ from opwright.dtypes import (
     to_complex,
     uint64,
 )
+from opwright.factories import requires_grad_of
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, INFERENCE, META
 from opwright.layouts import Shape, contiguous_strides
 from opwright.metadata import cast_array
@@ -44,10 +44,7 @@ def tensor(
     effect.
     """
     made = _new_tensor(data, None if dtype is None else as_dtype(dtype), device)
-    if requires_grad:
-        check_differentiable(made.dtype, "Only Tensors of floating point and complex dtype can require gradients")
-        made.requires_grad_()
-    return made
+    return requires_grad_of("tensor", made, requires_grad) if requires_grad else made
 
 
 def _new_tensor(data: Any, dtype: DType | None, device: object) -> Tensor:

@@ -5,6 +5,7 @@ Everything here is read and changed under `lock`, except `Lazy.load`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -212,9 +213,14 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
 
 def _call_handlers(operator: Any, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What serves the key Python: dispatch modes and Tensor subclasses, of which most programs have none."""
+    return _handlers()(operator, keyset, args, kwargs)
+
+
+@functools.cache
+def _handlers() -> Function:
     from opwright.python_dispatch.handlers import call_handlers
 
-    return call_handlers(operator, keyset, args, kwargs)
+    return call_handlers
 
 
 _DEFAULT: Final = "default"

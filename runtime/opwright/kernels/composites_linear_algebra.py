@@ -10,6 +10,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, float32, float64
 from opwright.errors import DispatchError
+from opwright.keys import TANGENT
 from opwright.operands import check_matrices, check_square
 from opwright.sizes import holds
 
@@ -137,11 +138,13 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
     return u, s, aten.transpose(vh, -2, -1)
 
 
-# Values alone: the vectors are computed as well where a gradient needs them
+# Values alone: the vectors are computed as well where a gradient or a tangent needs them
 
 
 def _is_recorded(operand: Operand) -> bool:
-    return opwright.is_grad_enabled() and isinstance(operand, opwright.Tensor) and operand.requires_grad
+    if not isinstance(operand, opwright.Tensor):
+        return False
+    return bool(operand.keys & TANGENT) or (opwright.is_grad_enabled() and operand.requires_grad)
 
 
 def linalg_svdvals(A: Operand, driver: str | None) -> Operand:

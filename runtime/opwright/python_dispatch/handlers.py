@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
-from opwright.python_dispatch.modes import entered, without
+from opwright.python_dispatch.modes import Entered, enter_again, entered, leave
 from opwright.python_dispatch.rules import find_rule
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensor import Tensor
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call_handlers"]
 
-_BELOW_AND_PYTHON: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes before Python; private bits stay
+_NOT_ABOVE: Final = ~(RUNTIME & -(PYTHON << 1))  # no key that comes before Python; private bits stay
 
 
 def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -32,33 +31,48 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
     if innermost is None and not tensors:  # the key was included by hand
         return operator.redispatch(keyset & KeySet.after("Python"), *args, **kwargs)
     types: tuple[Any, ...] = tuple(map(type, tensors))
-    with _below_autograd():
+    modes = active_modes()
+    below = Modes(0, _NOT_ABOVE) if modes is None else Modes(modes.include, modes.mask & _NOT_ABOVE)
+    try:  # what a handler calls is not recorded: the call it handles is, above it
+        set_modes(below)
         result = NotImplemented
         if innermost is not None:
-            mode = innermost.mode
-            rule = find_rule(operator, type(mode))
-            with without(innermost):
-                if rule is None:
-                    result = mode.__torch_dispatch__(operator, types, args, kwargs)
-                else:
-                    result = rule(mode, operator, types, args, kwargs)
+            leave(innermost, below)
+            try:
+                result = _ask(innermost.mode, type(innermost.mode), operator, types, args, kwargs)
+            finally:
+                enter_again(innermost)
+                set_modes(below)
         for kind in types:
             if result is not NotImplemented:
                 break
-            rule = find_rule(operator, kind)
-            if rule is None:
-                result = kind.__torch_dispatch__(operator, types, args, kwargs)
-            else:
-                result = rule(kind, operator, types, args, kwargs)
+            result = _ask(kind, kind, operator, types, args, kwargs)
+    finally:
+        set_modes(modes)
     if result is NotImplemented:
-        asked = [] if innermost is None else [f"mode {innermost.mode!r}"]
-        asked += [f"Tensor subclass {kind.__qualname__}" for kind in types]
-        raise TypeError(
-            f"Multiple dispatch failed for {operator.name}: every __torch_dispatch__ handler returned NotImplemented: "
-            + ", ".join(asked)
-        )
+        raise _unhandled(operator, innermost, types)
+    aliases = operator.signature.aliases
+    if aliases.count(None) == len(aliases):
+        return result
     link_views(operator, args, kwargs, result)
     return written_arguments(operator, args, kwargs, result)
+
+
+def _ask(handler: Any, kind: type, operator: Operator, types: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    """What a mode or a class says to the call, or the rule that stands in for it."""
+    rule = find_rule(operator, kind)
+    if rule is None:
+        return handler.__torch_dispatch__(operator, types, args, kwargs)
+    return rule(handler, operator, types, args, kwargs)
+
+
+def _unhandled(operator: Operator, innermost: Entered | None, types: tuple[Any, ...]) -> TypeError:
+    asked = [] if innermost is None else [f"mode {innermost.mode!r}"]
+    asked += [f"Tensor subclass {kind.__qualname__}" for kind in types]
+    return TypeError(
+        f"Multiple dispatch failed for {operator.name}: every __torch_dispatch__ handler returned NotImplemented: "
+        + ", ".join(asked)
+    )
 
 
 def overloaded(values: Iterable[Any]) -> list[Any]:
@@ -72,14 +86,3 @@ def overloaded(values: Iterable[Any]) -> list[Any]:
                     place = next((p for p, other in enumerate(found) if issubclass(kind, type(other))), len(found))
                     found.insert(place, tensor)
     return found
-
-
-@contextmanager
-def _below_autograd() -> Iterator[None]:
-    """What a handler calls is not recorded: the call it handles is, above it."""
-    modes = active_modes()
-    set_modes(Modes(0, _BELOW_AND_PYTHON) if modes is None else Modes(modes.include, modes.mask & _BELOW_AND_PYTHON))
-    try:
-        yield
-    finally:
-        set_modes(modes)

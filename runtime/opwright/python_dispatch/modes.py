@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from opwright.dispatcher import Operator
 
-__all__ = ["Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "on", "without"]
+__all__ = ["Entered", "TorchDispatchMode", "current_modes", "disable_modes", "enter_again", "entered", "leave"]
 
 
 class TorchDispatchMode:
@@ -45,7 +45,7 @@ class TorchDispatchMode:
     def __enter__(self) -> Self:
         outer = active_modes()
         _entered.set(Entered(self, entered(), outer))
-        set_modes(on(outer))
+        set_modes(_on(outer))
         return self
 
     def __exit__(
@@ -70,7 +70,7 @@ _entered: Final[ContextVar[Entered | None]] = ContextVar("opwright_dispatch_mode
 entered: Final = _entered.get
 
 
-def on(modes: Modes | None) -> Modes:
+def _on(modes: Modes | None) -> Modes:
     """The same modes, but that calls reach the handlers of dispatch modes."""
     return Modes(PYTHON, -1) if modes is None else Modes(modes.include | PYTHON, modes.mask)
 
@@ -79,18 +79,16 @@ def _off(modes: Modes | None) -> Modes | None:
     return None if modes is None else Modes(modes.include & ~PYTHON, modes.mask)
 
 
-@contextmanager
-def without(innermost: Entered) -> Iterator[None]:
-    """In the block a mode is off, and those around it are on."""
-    modes = active_modes()
+def leave(innermost: Entered, modes: Modes) -> None:
+    """Switch a mode off, those around it stay on; `enter_again` follows, and `modes` put back."""
     _entered.set(innermost.outer)
     if innermost.outer is None:
         set_modes(_off(modes))
-    try:
-        yield
-    finally:
-        _entered.set(innermost)
-        set_modes(modes)
+
+
+def enter_again(innermost: Entered) -> None:
+    """Have the mode be the innermost again."""
+    _entered.set(innermost)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def make_subclass(cls: type[Sub], data: Tensor, require_grad: bool) -> Sub:
     """An instance over the memory of a tensor, without its history."""
     if not isinstance(data, Tensor):
         raise TypeError(f"{cls.__name__} is made from a Tensor, got {type(data).__name__}")
-    made = _bare(cls, data.array, data.keys & ~(GRAD | VIEW | PYTHON), Extra(storage_of(data)))
+    made = _bare(cls, data.array, data.keys & ~(GRAD | VIEW | PYTHON) | _bit(cls), Extra(storage_of(data)))
     if require_grad:
         made.requires_grad_()
     return made
@@ -47,14 +47,15 @@ def make_wrapper(
     """An instance without data that looks like a tensor of this size, dtype and device."""
     from opwright.fake.arrays import meta_array, place_on
 
-    if not cls.has_dispatch_handler():
+    handled = _bit(cls)
+    if not handled:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__: without data, nothing else can serve it")
     shape = tuple(size)
     steps = layouts.contiguous_strides(shape) if strides is None else tuple(strides)
     place = place_on(as_device("cpu" if device is None else device))
     array = meta_array(shape, steps, get_default_dtype() if dtype is None else as_dtype(dtype), place)
     array.offset = (storage_offset or 0) * array.itemsize
-    made = _bare(cls, array, place.keys | odd_bit(array), None)
+    made = _bare(cls, array, place.keys | odd_bit(array) | handled, None)
     if requires_grad:
         made.requires_grad_()
     return made
@@ -73,16 +74,21 @@ def attributes_of(tensor: Tensor) -> dict[str, Any]:
 
 def instance_like(cls: type[Sub], attributes: dict[str, Any], tensor: Tensor) -> Sub:
     """An instance with these attributes in place of a plain tensor, without its history."""
-    made = _bare(cls, tensor.array, tensor.keys & ~GRAD, tensor.extra)
+    made = _bare(cls, tensor.array, tensor.keys & ~GRAD | _bit(cls), tensor.extra)
     for name, value in attributes.items():
         setattr(made, name, value)
     return made
 
 
+def _bit(cls: type[Tensor]) -> int:
+    """The key that instances dispatch by, where their class has a handler."""
+    return PYTHON if cls.has_dispatch_handler() else 0
+
+
 def _bare(cls: type[Sub], array: Any, keys: int, extra: Extra | None) -> Sub:
     made: Sub = object.__new__(cls)
     made.array = array
-    made.keys = keys | PYTHON if cls.has_dispatch_handler() else keys
+    made.keys = keys
     made.edge = None
     made.extra = extra
     return made
