@@ -25,9 +25,9 @@ TEMPLATE = "custom_op.py.j2"
 # What the functions call, or keep in a variable.
 _LOCALS = frozenset(
     (
-        "Backward", "Tensor", "UNRECORDED", "active_modes", "array", "below", "check", "finish", "function", "kernel",
-        "modes", "ndarray", "new_node", "node", "operator", "refuse_keyword", "result", "set_modes", "setup_context",
-        "stub", "type", "unrecorded", "wrap",
+        "Backward", "CPU", "FLOATING", "GRAD", "Tensor", "UNRECORDED", "VIEW", "active_modes", "array", "below", "check",
+        "dtype", "finish", "function", "keep", "kernel", "keys", "modes", "ndarray", "new_node", "next_sequence", "node",
+        "operator", "refuse_keyword", "reset_modes", "result", "set_modes", "setup_context", "stub", "token", "type", "unrecorded", "wrap",
     )
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
             for argument, name, tensors in zip(schema.arguments, names, held, strict=True)
             if argument.kwarg_only and tensors is not Tensors.NONE
         ],
-        "needs": tuple_text([_needs(names[position], held[position]) for position in positional]),
+        "needs": _needs(names, held, positional),
         "inputs": tuple_text([names[position] for position in positional]),
         "keywords": _keywords(schema, names),
     }
@@ -150,7 +150,15 @@ def _edges(name: str, tensors: Tensors) -> str:
             return f"*[None if item is None else item.edge for item in {name}]"
 
 
-def _needs(name: str, tensors: Tensors) -> str:
+def _needs(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
+    """Which positional arguments require grad, where the edges do not tell it: lists have several."""
+    lists = (Tensors.LIST, Tensors.OPTIONAL_LIST, Tensors.LIST_OF_OPTIONAL)
+    if not any(held[position] in lists for position in positional):
+        return ""
+    return tuple_text([_need(names[position], held[position]) for position in positional])
+
+
+def _need(name: str, tensors: Tensors) -> str:
     match tensors:
         case Tensors.NONE | Tensors.OTHER:
             return "False"
@@ -173,4 +181,4 @@ def _keywords(schema: FunctionSchema, names: Sequence[str]) -> str:
         for argument, name in zip(schema.arguments, names, strict=True)
         if argument.kwarg_only
     ]
-    return f", keyword_only_inputs={{{', '.join(items)}}}" if items else ""
+    return f", {{{', '.join(items)}}}" if items else ""

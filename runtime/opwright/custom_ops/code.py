@@ -11,16 +11,18 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright import _schema
+from opwright.autograd.nodes import next_sequence
 from opwright.conversion import INTS, is_dtype, is_int_list
-from opwright.custom_ops.recording import finish, new_node, refuse_keyword
+from opwright.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.custom_ops.results import result_checker
 from opwright.devices import Device
 from opwright.dispatcher import Operator
+from opwright.dtypes import FLOATING
 from opwright.generator import Generator
 from opwright.keys import ARRAYS, AUTOGRAD, GRAD, VIEW
 from opwright.options import Layout, MemoryFormat
 from opwright.registrations import Lazy, Shim
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import Modes, active_modes, reset_modes, set_modes
 from opwright.tensor import Tensor, wrap
 
 __all__ = ["FunctionKernel", "OperatorCode", "code_of"]
@@ -37,22 +39,29 @@ def unrecorded(modes: Modes) -> Modes:
 # What rendered code names.
 _KNOWN: Final[dict[str, Any]] = {
     "ARRAYS": ARRAYS,
+    "CPU": Device("cpu"),
     "Device": Device,
+    "FLOATING": FLOATING,
+    "GRAD": GRAD,
     "Generator": Generator,
     "INTS": INTS,
     "Layout": Layout,
     "MemoryFormat": MemoryFormat,
     "Tensor": Tensor,
     "UNRECORDED": Modes(0, _BELOW_AUTOGRAD),
+    "VIEW": VIEW,
     "__name__": "opwright.custom_ops.rendered",
     "active_modes": active_modes,
     "builtins": builtins,
     "finish": finish,
     "is_dtype": is_dtype,
     "is_int_list": is_int_list,
+    "keep": keep,
     "ndarray": ndarray,
     "new_node": new_node,
+    "next_sequence": next_sequence,
     "refuse_keyword": refuse_keyword,
+    "reset_modes": reset_modes,
     "set_modes": set_modes,
     "unrecorded": unrecorded,
     "wrap": wrap,
