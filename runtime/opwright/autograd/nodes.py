@@ -111,6 +111,14 @@ class Node:
         """Call `hook(grad_outputs)` before the node; it may return other gradients of the results."""
         return add_hook(self.more().prehooks, hook)
 
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_NAME`, what the call saved under that name. Raises RuntimeError where it was freed."""
+        if name.startswith("_saved_"):
+            from opwright.autograd.saved import look_up
+
+            return look_up(self, name.removeprefix("_saved_"))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __call__(self, *grads: Gradient) -> Any:
         results = tuple(self.apply(*grads))
         return results[0] if len(results) == 1 else results

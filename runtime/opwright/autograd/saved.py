@@ -179,6 +179,17 @@ def unpack_all(saved: Saved, node: Node) -> Any:
     return None if saved is _ABSENT else [unpack_optional(each, node) for each in saved]
 
 
+def look_up(node: Node, name: str) -> Any:
+    """What a node saved under a name, tensors unpacked. Raises AttributeError for what it did not."""
+    slot = next((slot for slot in (name, f"{name}_") if slot in getattr(type(node), "__slots__", ())), "")
+    if not slot:
+        raise AttributeError(f"{node.name()} saves nothing called {name!r}")
+    value = getattr(node, slot)
+    if slot not in node.saved:
+        return value
+    return unpack_all(value, node) if isinstance(value, list) else unpack_optional(value, node)
+
+
 def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
     if saved is None:
         raise _freed(node)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.dtypes import COMPLEX, as_dtype
 from opwright.kernels.gradients.decompositions import distance_backward
 from opwright.kernels.gradients.nn import MEAN, statistics
 from opwright.kernels.gradients.pointwise import real_part_for
