@@ -139,7 +139,7 @@ def note_tangent(result: Tensor, node: Node, number: int) -> None:
     """Let the node that made a result, and saved it before it had its tangent, give it back with the tangent."""
     for name in node.saved:
         value = getattr(node, name, None)
-        for saved in value if type(value) is list else (value,):
+        for saved in value if isinstance(value, list | tuple) else (value,):
             if isinstance(saved, _SavedResult | _Packed) and saved.number == number:
                 saved.tangent = cell_of(result)
 
