@@ -36,7 +36,7 @@ class Modes:
 _modes: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
 active_modes: Final = _modes.get
 set_modes: Final = _modes.set  # who replaces this thread's or task's modes puts the old ones back
-reset_modes: Final = _modes.reset  # by the token of `set_modes`: quicker, for a function that cannot be suspended between
+reset_modes: Final = _modes.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
 _NOTHING: Final = Modes(0, -1)
 
 

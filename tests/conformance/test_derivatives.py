@@ -42,6 +42,7 @@ DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
     ("logsumexp", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
+    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "PyTorch's weights underflow"),
     ("std.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
     ("std_mean.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
 ]

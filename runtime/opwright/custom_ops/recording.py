@@ -37,6 +37,7 @@ class OperatorContext(FunctionCtx):
     _to_save: tuple[Tensor | None, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _saved: Sequence[Saved] | None = ()
+    _is_in_jvp = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`. (`keep` looks at them.)"""
@@ -54,8 +55,9 @@ class OperatorContext(FunctionCtx):
                 zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
                 for grad, output in zip(grads, self.outputs, strict=True)
             )
-        if self.is_list:
-            grads = (list(grads),)
+        if self.lengths:
+            each = iter(grads)
+            grads = tuple(next(each) if n is None else [next(each) for _ in range(n)] for n in self.lengths)
         found = type(self).backward(self, *grads)
         results = list(found) if isinstance(found, tuple) else [found]
         needs = self.needs_input_grad
@@ -73,7 +75,8 @@ class OperatorContext(FunctionCtx):
                 flat[index] = fit(grad, edge, self, index)
         return flat
 
-    is_list = False  # whether the operator returns a list: `backward` takes one list of gradients then
+    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
+    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
 
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
@@ -122,7 +125,7 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
             "backward": backward,
             "operator": operator,
             "fewest": min(signature.fewest, signature.positional),
-            "is_list": signature.returns == ("Tensor[]",),
+            "returns_lists": any(text.startswith("Tensor") and text.endswith("[]") for text in signature.returns),
             "tensors": frozenset(argument.position for argument in signature.tensors if not argument.is_list),
         },
     )
@@ -159,12 +162,20 @@ def finish(node: OperatorContext, result: Any) -> Any:
     for one new floating-point array.)"""
     node.sequence = next_sequence()
     if isinstance(result, list | tuple):
-        node.outputs = [_output(node, number, each) for number, each in enumerate(result)]
+        flat = _without_lists(node, result) if node.returns_lists else result
+        node.outputs = [_output(node, number, each) for number, each in enumerate(flat)]
     else:
         node.outputs = (_output(node, 0, result),)
     if node._to_save:
         keep(node)
     return result
+
+
+def _without_lists(node: OperatorContext, result: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """The results with what lists among them hold in their place; the node keeps the lengths of these."""
+    results = (result,) if type(result) is list else result
+    node.lengths = tuple(len(each) if type(each) is list else None for each in results)
+    return [item for each in results for item in (each if type(each) is list else (each,))]
 
 
 def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
@@ -188,20 +199,23 @@ def keep(node: OperatorContext) -> None:
     """Save what `save_for_backward` was given. Raises TypeError for what is no Tensor."""
     saved: list[Saved] = []
     for tensor in node._to_save:
-        if type(tensor) is not Tensor and not isinstance(tensor, Tensor):
-            saved.append(_nothing(node, tensor))
-        elif type(edge := tensor.edge) is tuple and edge[0] is node:  # a result: its edge would make a cycle
-            saved.append(save_result(tensor, edge[1]))
-        else:
+        if type(tensor) is Tensor and type(tensor.edge) is not tuple:
             saved.append(save(tensor))
+        else:
+            saved.append(_saved(node, tensor))
     node._saved = saved
     node._to_save = ()
 
 
-def _nothing(node: OperatorContext, value: object) -> object:
+def _saved(node: OperatorContext, value: Any) -> Saved:
     if value is None:
         return NOTHING
-    raise TypeError(
-        f"save_for_backward can only save variables, but argument is of type {type(value).__name__}: keep it as an "
-        f"attribute of ctx, in the setup_context of {node.operator.name}"
-    )
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"save_for_backward can only save variables, but argument is of type {type(value).__name__}: keep it as an "
+            f"attribute of ctx, in the setup_context of {node.operator.name}"
+        )
+    edge = value.edge
+    if type(edge) is tuple and edge[0] is node:  # a result: without its edge, which would make a cycle
+        return save_result(value, edge[1])
+    return save(value)
