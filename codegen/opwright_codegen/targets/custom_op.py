@@ -25,9 +25,10 @@ TEMPLATE = "custom_op.py.j2"
 # What the functions call, or keep in a variable.
 _LOCALS = frozenset(
     (
-        "Backward", "CANONICAL", "CPU", "FLOATING", "GRAD", "Tensor", "UNRECORDED", "VIEW", "active_modes", "array", "below", "check",
-        "dtype", "finish", "function", "keep", "kernel", "keys", "modes", "ndarray", "new_node", "next_sequence", "node",
-        "operator", "refuse_keyword", "reset_modes", "result", "set_modes", "setup_context", "stub", "through_tensors", "token", "type", "unrecorded", "wrap",
+        "Backward", "CANONICAL", "CPU", "FLOATING", "GRAD", "Tensor", "UNRECORDED", "VIEW", "active_modes", "array",
+        "below", "check", "dtype", "finish", "function", "keep", "kernel", "keys", "modes", "ndarray", "new_node",
+        "next_sequence", "node", "operator", "refuse_keyword", "reset_modes", "result", "set_modes", "setup_context",
+        "stub", "through_tensors", "token", "type", "unrecorded", "wrap",
     )
 )  # fmt: skip
 
