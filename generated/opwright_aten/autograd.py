@@ -11393,6 +11393,7 @@ class AvgPool3DBackward0(Recorded):
                 self.padding,
                 self.count_include_pad,
                 self.divisor_override,
+                3,
             ),
         )
 
@@ -15484,13 +15485,12 @@ multilabel_margin_loss_forward_output = refuse_recording("multilabel_margin_loss
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward0(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+    __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         start_edge, end_edge = self.edges if edges is None else edges
         mask = [start_edge is not None, end_edge is not None]
-        return shapes_gradients.linspace_backward(grad, self.steps, mask)
+        return shapes_gradients.linspace_backward(grad, mask)
 
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -15508,7 +15508,6 @@ def linspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward0()
         node.edges = (start.edge, end.edge)
-        node.steps = steps
         record(result, node)
         return result
 
@@ -15522,11 +15521,10 @@ linspace_Tensor_Tensor_out = refuse_recording("linspace", 0, 1, 3)
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward1(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+    __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.linspace_backward(grad, self.steps, [True, False])[0],)
+        return (shapes_gradients.linspace_backward(grad, [True, False])[0],)
 
 
 # linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -15544,7 +15542,6 @@ def linspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward1()
         node.edges = (start.edge,)
-        node.steps = steps
         record(result, node)
         return result
 
@@ -15558,11 +15555,10 @@ linspace_Tensor_Scalar_out = refuse_recording("linspace", 0, 3)
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
 #     Device? device=None, bool? pin_memory=None) -> Tensor
 class LinspaceBackward2(Recorded):
-    __slots__ = ("steps",)
-    steps: int
+    __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.linspace_backward(grad, self.steps, [False, True])[1],)
+        return (shapes_gradients.linspace_backward(grad, [False, True])[1],)
 
 
 # linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -15580,7 +15576,6 @@ def linspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, dtype, layout, device, pin_memory)
         node = LinspaceBackward2()
         node.edges = (end.edge,)
-        node.steps = steps
         record(result, node)
         return result
 
@@ -15594,8 +15589,7 @@ linspace_Scalar_Tensor_out = refuse_recording("linspace", 1, 3)
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward0(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
+    __slots__ = ("base", "result")
     base: float
     result: Saved
     saved = ("result",)
@@ -15604,7 +15598,7 @@ class LogspaceBackward0(Recorded):
         start_edge, end_edge = self.edges if edges is None else edges
         result = unpack(self.result, self)
         mask = [start_edge is not None, end_edge is not None]
-        return shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask)
+        return shapes_gradients.logspace_backward(grad, result, self.base, mask)
 
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -15623,7 +15617,6 @@ def logspace_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward0()
         node.edges = (start.edge, end.edge)
-        node.steps = steps
         node.base = base
         record(result, node)
         node.result = save_result(result)
@@ -15639,15 +15632,14 @@ logspace_Tensor_Tensor_out = refuse_recording("logspace", 0, 1, 4)
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward1(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
+    __slots__ = ("base", "result")
     base: float
     result: Saved
     saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [True, False])[0],)
+        return (shapes_gradients.logspace_backward(grad, result, self.base, [True, False])[0],)
 
 
 # logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -15666,7 +15658,6 @@ def logspace_Tensor_Scalar(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward1()
         node.edges = (start.edge,)
-        node.steps = steps
         node.base = base
         record(result, node)
         node.result = save_result(result)
@@ -15682,15 +15673,14 @@ logspace_Tensor_Scalar_out = refuse_recording("logspace", 0, 4)
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
 #     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 class LogspaceBackward2(Recorded):
-    __slots__ = ("base", "result", "steps")
-    steps: int
+    __slots__ = ("base", "result")
     base: float
     result: Saved
     saved = ("result",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (shapes_gradients.logspace_backward(grad, result, self.steps, self.base, [False, True])[1],)
+        return (shapes_gradients.logspace_backward(grad, result, self.base, [False, True])[1],)
 
 
 # logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
@@ -15709,7 +15699,6 @@ def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
         result = below(start, end, steps, base, dtype, layout, device, pin_memory)
         node = LogspaceBackward2()
         node.edges = (end.edge,)
-        node.steps = steps
         node.base = base
         record(result, node)
         node.result = save_result(result)

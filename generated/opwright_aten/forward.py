@@ -19,6 +19,7 @@ from opwright.kernels.gradients import linear_algebra as linear_algebra_gradient
 from opwright.kernels.gradients import nn as nn_gradients
 from opwright.kernels.gradients import pointwise as pointwise_gradients
 from opwright.kernels.gradients import reductions as reductions_gradients
+from opwright.kernels.gradients import shapes as shapes_gradients
 from opwright.kernels.gradients import windows as windows_gradients
 
 from . import ops
@@ -764,8 +765,13 @@ def linalg_cross_default(self: Any, other: Any, dim: Any, self_t: Any, other_t: 
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots): result
-def _linalg_det_default(A: Any, A_t: Any, result: Any) -> Any:
-    return result * linear_algebra_gradients.trace_of_solution(A, A_t)
+def _linalg_det_default(A: Any, A_t: Any, result: Any, LU: Any, pivots: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        linear_algebra_gradients.det_backward(ops.ones_like(result), A, result, LU, pivots),
+        A_t,
+        result,
+        [-2, -1],
+    )
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvalues
@@ -931,8 +937,8 @@ def linalg_vector_norm_default(self: Any, ord: Any, dim: Any, keepdim: Any, self
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor: result
-def logcumsumexp_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.logcumsumexp_forward(self_t, self, result, dim)
+def logcumsumexp_default(self: Any, dim: Any, self_t: Any) -> Any:
+    return forward_gradients.logcumsumexp_forward(self_t, self, dim)
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor: result
@@ -1069,25 +1075,13 @@ def sort_stable(dim: Any, self_t: Any, indices: Any) -> Any:
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor: result
 def std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result), self, result, dim, correction, keepdim),
-        self_t,
-        result,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
 #     Tensor): result0
 def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result0: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result0), self, result0, dim, correction, keepdim),
-        self_t,
-        result0,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result0, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
@@ -2427,6 +2421,55 @@ def block_diag_default(tensors_t: Any) -> Any:
     return ops.block_diag(tensors_t)
 
 
+# linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Tensor(start: Any, end: Any, start_t: Any, end_t: Any, result: Any) -> Any:
+    return sum_terms(
+        None if start_t is None else start_t * (1 - shapes_gradients.linspace_weights(result)),
+        None if end_t is None else end_t * shapes_gradients.linspace_weights(result),
+    )
+
+
+# linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Scalar(start_t: Any, result: Any) -> Any:
+    return start_t * (1 - shapes_gradients.linspace_weights(result))
+
+
+# linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Scalar_Tensor(end_t: Any, result: Any) -> Any:
+    return end_t * shapes_gradients.linspace_weights(result)
+
+
+# logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Tensor(start: Any, end: Any, base: Any, start_t: Any, end_t: Any, result: Any) -> Any:
+    term0 = None
+    if start_t is not None:
+        term0 = (
+            start_t
+            * (1 - shapes_gradients.linspace_weights(result))
+            * shapes_gradients.logspace_slope(result, base)
+        )
+    term1 = None
+    if end_t is not None:
+        term1 = end_t * shapes_gradients.linspace_weights(result) * shapes_gradients.logspace_slope(result, base)
+    return sum_terms(term0, term1)
+
+
+# logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Scalar(base: Any, start_t: Any, result: Any) -> Any:
+    return start_t * (1 - shapes_gradients.linspace_weights(result)) * shapes_gradients.logspace_slope(result, base)
+
+
+# logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Scalar_Tensor(base: Any, end_t: Any, result: Any) -> Any:
+    return end_t * shapes_gradients.linspace_weights(result) * shapes_gradients.logspace_slope(result, base)
+
+
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {
     "abs": ForwardRule((0,), (TangentFormula(abs_default, (0,), (0,), (0,), (0,)),), ()),
@@ -2640,7 +2683,7 @@ RULES: dict[str, ForwardRule] = {
     "dot": ForwardRule((0, 1), (TangentFormula(dot_default, (0, 1), (0, 1), (), (0,)),), ()),
     "linalg_cholesky_ex": ForwardRule((0,), (TangentFormula(linalg_cholesky_ex_default, (1,), (0,), (0,), (0,)),), ()),
     "linalg_cross": ForwardRule((0, 1), (TangentFormula(linalg_cross_default, (0, 1, 2), (0, 1), (), (0,)),), ()),
-    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0,), (0,)),), ()),
+    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0, 1, 2), (0,)),), ()),
     "_linalg_eigh": ForwardRule(
         (0,),
         (
@@ -2701,7 +2744,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(linalg_vector_norm_default, (0, 1, 2, 3), (0,), (0,), (0,)),),
         (),
     ),
-    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (), (0,)),), ()),
     "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
@@ -3251,5 +3294,19 @@ RULES: dict[str, ForwardRule] = {
     "block_diag": ForwardRule((0,), (TangentFormula(block_diag_default, (), (0,), (), (0,)),), ()),
     "view.dtype": ForwardRule((), (), (0,)),
     "view_copy.dtype": ForwardRule((), (), (0,)),
+    "linspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(linspace_Tensor_Tensor, (0, 1), (0, 1), (0,), (0,)),),
+        (),
+    ),
+    "linspace.Tensor_Scalar": ForwardRule((0,), (TangentFormula(linspace_Tensor_Scalar, (), (0,), (0,), (0,)),), ()),
+    "linspace.Scalar_Tensor": ForwardRule((1,), (TangentFormula(linspace_Scalar_Tensor, (), (1,), (0,), (0,)),), ()),
+    "logspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(logspace_Tensor_Tensor, (0, 1, 3), (0, 1), (0,), (0,)),),
+        (),
+    ),
+    "logspace.Tensor_Scalar": ForwardRule((0,), (TangentFormula(logspace_Tensor_Scalar, (3,), (0,), (0,), (0,)),), ()),
+    "logspace.Scalar_Tensor": ForwardRule((1,), (TangentFormula(logspace_Scalar_Tensor, (3,), (1,), (0,), (0,)),), ()),
     "binomial": ForwardRule((), (), (0, 1)),
 }

@@ -41,10 +41,8 @@ DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("median", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
-    ("logsumexp", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
-    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "PyTorch's weights underflow"),
-    ("std.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
-    ("std_mean.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
+    ("logsumexp", lambda one: not one.args[0].size, "of nothing it is a constant, -inf; NaN in PyTorch"),
+    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "weights underflow in PyTorch, to 0 or 0/0"),
 ]
 
 

@@ -177,18 +177,29 @@ def pad_backward(grad: Tensor, shape: Sequence[int], padding: Sequence[int], mod
     return grad
 
 
-def linspace_backward(grad: Tensor, steps: int, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of both ends: each number is a mean of them, with weights that go from the one to the other."""
-    weights = aten.arange(steps, dtype=grad.dtype, device=grad.device) / max(steps - 1, 1)
+def linspace_weights(numbers: Tensor) -> Tensor:
+    """How much of the end is in each of these numbers; the rest is of the start."""
+    steps = numbers.shape[0]
+    return aten.arange(steps, dtype=numbers.dtype, device=numbers.device) / max(steps - 1, 1)
+
+
+def linspace_backward(grad: Tensor, mask: Sequence[bool]) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of both ends."""
+    weights = linspace_weights(grad)
     of_start = aten.sum(grad * (1 - weights)) if mask[0] else None
     return of_start, aten.sum(grad * weights) if mask[1] else None
 
 
+def logspace_slope(result: Tensor, base: float) -> Tensor:
+    """How fast powers of `base` change with their exponents."""
+    return result * math.log(base)
+
+
 def logspace_backward(
-    grad: Tensor, result: Tensor, steps: int, base: float, mask: Sequence[bool]
-) -> tuple[Tensor | None, Tensor | None]:
+    grad: Tensor, result: Tensor, base: float, mask: Sequence[bool]
+) -> tuple[Tensor | None, Tensor | None]:  # fmt: skip
     """The same, of powers of `base`."""
-    return linspace_backward(grad * aten.conj(result) * math.log(base), steps, mask)
+    return linspace_backward(grad * aten.conj(logspace_slope(result, base)), mask)
 
 
 # Indexing
