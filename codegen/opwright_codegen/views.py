@@ -6,16 +6,17 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path, PurePath
 from typing import assert_never
 
 from opwright_codegen.defaults import EnumName, Value
 from opwright_codegen.layout import bracketed, quoted
 from opwright_codegen.model import Operator, OperatorSet
-from opwright_codegen.names import BuiltinNames, NamespaceNames, argument_names, is_word
+from opwright_codegen.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word
 from opwright_codegen.schema import Argument, FunctionSchema, Return
 from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
+from opwright_codegen.used_packages import UsedPackage
 
 __all__ = [
     "NamespaceView", "OperatorView", "Parameter", "Parameters", "Side", "Tensors", "annotation", "namespace_view",
@@ -174,10 +175,10 @@ class OperatorView:
     result: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NamespaceView:
     """The operators of one namespace, for the modules of one package. `sources`: schema files as the package names
-    them, by their paths."""
+    them, by their paths. `used`: packages that it builds upon, by the names that its modules import them under."""
 
     namespace: str
     package: str
@@ -186,9 +187,30 @@ class NamespaceView:
     packets: Mapping[str, tuple[OperatorView, ...]]
     names: NamespaceNames
     builtins: BuiltinNames
+    used: Mapping[str, UsedPackage]
+
+    @cached_property
+    def calls(self) -> Mapping[str, str]:
+        """What formulas may call, by base name, as generated modules spell it: operators of this namespace, then those
+        of the packages that it builds upon."""
+        found = {base: f"ops.{names.function}" for base, names in self.names.packets.items()}
+        for alias, package in self.used.items():
+            found = {name: f"{alias}.{name}" for name in package.functions} | found
+        return found
+
+    def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
+        """The modules of operators among `words`, as `import_lines` takes them."""
+        modules = {"ops": "."} | {alias: package.name for alias, package in self.used.items()}
+        return [(module, "ops", alias) for alias, module in modules.items() if alias in words]
 
 
-def namespace_view(operators: OperatorSet, namespace: str, package: str, project: Path | None = None) -> NamespaceView:
+def namespace_view(
+    operators: OperatorSet,
+    namespace: str,
+    package: str,
+    project: Path | None = None,
+    used: Sequence[UsedPackage] = (),
+) -> NamespaceView:
     """The operators of `namespace` in the order of the schema files, the made ones after them."""
     own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
     names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
@@ -217,9 +239,20 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str, project
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
-    return NamespaceView(
-        namespace, package, sources, views, {base: tuple(group) for base, group in packets.items()}, names, builtins
-    )
+    grouped = {base: tuple(group) for base, group in packets.items()}
+    return NamespaceView(namespace, package, sources, views, grouped, names, builtins, _aliases(used, views, names))
+
+
+def _aliases(
+    used: Sequence[UsedPackage], views: Mapping[str, OperatorView], names: NamespaceNames
+) -> dict[str, UsedPackage]:
+    """A name for each module of operators that is imported, which nothing in generated modules has."""
+    taken = {"ops", *names.taken}
+    for view in views.values():
+        taken.update(argument.name for argument in view.schema.arguments)
+        taken.update(view.schema.output_names)
+    namer = Namer(taken)
+    return {namer.claim(package.alias): package for package in used}
 
 
 def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, frozenset[str]]:

@@ -58,8 +58,7 @@ def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, objec
     composites = [_composite(binding, names[binding.view.name, binding.key], view, builtins) for binding in own]
     words = words_in(text for c in composites for text in (c.signature, *c.statements))
     whole = [name for name in ("builtins", "math") if name in words]
-    extra = [(".", "ops", "ops")] if "ops" in words else []
-    return {"composites": composites, "imports": import_lines(words, whole, extra)}
+    return {"composites": composites, "imports": import_lines(words, whole, view.imports(words))}
 
 
 def composite_names(bindings: Sequence[Binding]) -> dict[tuple[str, str], str]:
@@ -83,9 +82,8 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
         case VariantOf(source):
             statements = _written(binding.view, source, own)
         case Inline(formula):
-            functions = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
             spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
-            formula = spelled(formula, {}, functions)
+            formula = spelled(formula, {}, view.calls)
             before = f"result: {given} = " if schema.returns else ""
             last = ["return result"] if schema.returns else []
             statements = [formula_lines(formula, spelling, 4, before), *last]
