@@ -124,11 +124,23 @@ def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
     same = [str(other.schema) for other in every if _stem(other.schema) == _stem(schema)]
     if same:
         hint = "\n".join(["available signatures:", *(f"  {text.removeprefix('aten::')}" for text in same)])
+    elif schema.name.namespace not in operators.namespaces:
+        raise _elsewhere(entry, operators)
     else:
         near = nearest(schema.name.base, {other.schema.name.base for other in every})
         hint = f"did you mean {near!r}?" if near else "derivatives are for operators of the schema files"
     message = f"no operator has the schema {str(schema).removeprefix('aten::')!r}"
     raise SchemaError("unknown-operator", message, entry.name.span, hint)
+
+
+def _elsewhere(entry: Entry, operators: OperatorSet) -> SchemaError:
+    """The error for an entry about an operator of another namespace than those of the schema files."""
+    schema = entry.schema
+    local = f"::{schema.name.base}" + (f".{schema.name.overload}" if schema.name.overload else "")
+    own = next((name for name in operators.operators if name.endswith(local)), None)
+    message = f"the schema files declare no operators of {schema.name.namespace!r}"
+    hint = "formulas are for operators of the same project; others have theirs where they are declared"
+    return SchemaError("unknown-operator", message, entry.name.span, f"did you mean {own}?" if own else hint)
 
 
 def _stem(schema: FunctionSchema) -> tuple[str, str]:

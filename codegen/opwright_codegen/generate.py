@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.config import Config
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files
-from opwright_codegen.used_packages import UsedPackage, used_files
+from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
 
 if TYPE_CHECKING:
@@ -70,24 +70,19 @@ class Job:
     def inputs(self) -> tuple[Path, ...]:
         """All files that the output follows from, those of the generator aside."""
         modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()))
-        return (*self.data, *kernel_files(modules, self.roots), *used_files(self._used_names(), self.roots))
+        used = (path for package in self.used_packages() for path in package.files())
+        return (*self.data, *kernel_files(modules, self.roots), *used)
 
     @property
     def data(self) -> tuple[Path, ...]:
         """The files that declare something."""
         return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
 
-    def _used_names(self) -> Iterator[str]:
-        """No package builds upon itself."""
-        outputs = (
-            self.output.values() if isinstance(self.output, dict) else () if self.output is None else (self.output,)
-        )
-        own = {folder.resolve().name for folder in outputs}
-        yield from (name for name in self.uses if name not in own)
-
     def used_packages(self) -> tuple[UsedPackage, ...]:
-        """The packages whose operators formulas may call."""
-        return tuple(UsedPackage(name, self.roots) for name in self._used_names())
+        """The packages whose operators formulas may call. None builds upon itself."""
+        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
+        own = {folder.resolve().name for folder in outputs if folder is not None}
+        return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
 
     def options(self) -> str:
         """All else that the output follows from."""

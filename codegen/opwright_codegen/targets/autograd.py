@@ -32,9 +32,10 @@ TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
     "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "any", "builtins", "check_inplace",
-    "check_no_gradient", "dtypes", "edges_of", "len", "list", "math", "move_history", "ndarray", "next_sequence", "not_implemented", "ops",
-    "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all", "save_optional",
-    "save_original", "save_result", "save_results", "split_edges", "type", "unpack", "unpack_all", "unpack_optional",
+    "check_no_gradient", "dtypes", "edges_of", "len", "list", "math", "move_history", "ndarray", "next_sequence",
+    "not_implemented", "ops", "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all",
+    "save_optional", "save_original", "save_result", "save_results", "split_edges", "type", "unpack", "unpack_all",
+    "unpack_optional",
 )  # fmt: skip
 
 

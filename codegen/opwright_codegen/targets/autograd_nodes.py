@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, Tensors, annotation, tensors_in
 from opwright_codegen.derivative_model import Derivative, Differentiability, Saved
 from opwright_codegen.formula_ast import (
     Call,
@@ -30,7 +31,7 @@ from opwright_codegen.formula_resolve import BUILTINS
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import FunctionSchema
-from opwright_codegen.views import OperatorView, Side, Tensors, annotation, signature, tensors_in, tuple_text
+from opwright_codegen.views import OperatorView, signature, tuple_text
 
 __all__ = ["NodeBuilder", "NodeClass", "Slot"]
 

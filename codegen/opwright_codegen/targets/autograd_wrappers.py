@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.formula_ast import Formula
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
@@ -18,7 +19,7 @@ from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
 from opwright_codegen.targets.shims import returned
-from opwright_codegen.views import OperatorView, Side, Tensors, annotation, return_annotation, signature, tensors_in
+from opwright_codegen.views import OperatorView, signature
 
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 

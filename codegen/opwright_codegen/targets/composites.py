@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, annotation, return_annotation
 from opwright_codegen.bindings import Binding, Inline, VariantOf, composite_bindings
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
@@ -20,14 +21,7 @@ from opwright_codegen.layout import fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, SchemaKind
 from opwright_codegen.targets.shims import returned, spelled
-from opwright_codegen.views import (
-    NamespaceView,
-    OperatorView,
-    Side,
-    annotation,
-    return_annotation,
-    signature,
-)
+from opwright_codegen.views import NamespaceView, OperatorView, signature
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 
