@@ -1524,6 +1524,32 @@ def polygamma_default(below: Callable[..., Tensor]) -> Kernel:
 polygamma_out = refuse_recording("polygamma", 1, 2)
 
 
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+class PolygammaBackward1(Recorded):
+    __slots__ = ("n", "self")
+    n: int
+    self: Saved
+    saved = ("self",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (grad * ops.polygamma(self.n + 1, self_),)
+
+
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+def polygamma_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, n: int) -> Tensor:
+        check_inplace(self)
+        node = PolygammaBackward1()
+        node.edges = (self.edge,)
+        node.n = n
+        node.self = save_original(self)
+        rebase_history(below(self, n), node)
+        return self
+
+    return kernel
+
+
 # rad2deg(Tensor self) -> Tensor
 class Rad2DegBackward0(Recorded):
     __slots__ = ()
