@@ -108,9 +108,9 @@ def hermitian_if_square(matrix: Any) -> Any:
 # What is done to an argument so that the operator is a smooth function of all of its elements.
 PREPARED: dict[str, dict[str, Callable[[Any], Any]]] = {
     "_linalg_eigh": {"A": hermitian},
-    **dict.fromkeys(["linalg_eigh", "linalg_eigvalsh"], {"self": hermitian}),
-    **dict.fromkeys(["linalg_cholesky_ex", "linalg_cholesky", "cholesky"], {"self": positive}),
-    **dict.fromkeys(["linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float"], {"self": hermitian_if_square}),
+    **{key: {"self": hermitian} for key in ["linalg_eigh", "linalg_eigvalsh"]},
+    **{key: {"self": positive} for key in ["linalg_cholesky_ex", "linalg_cholesky", "cholesky"]},
+    **{key: {"self": hermitian_if_square} for key in ["linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float"]},
     "cholesky_inverse": {"self": well_conditioned},
     "cholesky_solve": {"input2": well_conditioned},
 }
@@ -135,7 +135,7 @@ DETERMINED: dict[str, Callable[..., tuple[Any, ...]]] = {
 # Operators whose samples are outside of where they have derivatives.
 INSIDE = make((2, 3), FLOAT64, low=0, high=1) * 0.8 + 0.1
 MORE: dict[str, list[Sample]] = {
-    **dict.fromkeys(["erfinv", "special_erfinv", "special_ndtri"], [sample(INSIDE)]),
+    **{key: [sample(INSIDE)] for key in ["erfinv", "special_erfinv", "special_ndtri"]},
     "linalg_pinv": [sample(make((3, 2), FLOAT64), 1e-12), sample(make((3, 3), COMPLEX128), 1e-12)],
     "linalg_pinv.rcond_tensor": [sample(make((3, 2), FLOAT64), np.array(1e-12))],
     "index_put": [sample(make((3, 4), FLOAT64), [np.array([2, 0])], make((2, 4), FLOAT64, seed=1))],
