@@ -13,10 +13,13 @@ from typing import Any
 
 from opwright.autograd.forward import or_zeros, sum_terms
 from opwright.forward_rules import ForwardRule, TangentFormula
+from opwright.kernels.gradients import forward as forward_gradients
+from opwright.kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
 from opwright.kernels.gradients import linear_algebra as linear_algebra_gradients
 from opwright.kernels.gradients import nn as nn_gradients
 from opwright.kernels.gradients import pointwise as pointwise_gradients
 from opwright.kernels.gradients import reductions as reductions_gradients
+from opwright.kernels.gradients import scattering as scattering_gradients
 from opwright.kernels.gradients import windows as windows_gradients
 
 from . import ops
@@ -540,6 +543,11 @@ def mul_Scalar(other: Any, self_t: Any) -> Any:
     return self_t * other
 
 
+# nextafter(Tensor self, Tensor other) -> Tensor: result
+def nextafter_default(self: Any, other: Any, self_t: Any) -> Any:
+    return ops.where(self != other, self_t, 0)
+
+
 # polar(Tensor abs, Tensor angle) -> Tensor: result
 def polar_default(abs: Any, angle: Any, abs_t: Any, angle_t: Any) -> Any:
     abs_t = or_zeros(abs_t, abs)
@@ -557,12 +565,13 @@ def pow_Tensor_Scalar(self: Any, exponent: Any, self_t: Any) -> Any:
 
 # pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor: result
 def pow_Tensor_Tensor(self: Any, exponent: Any, self_t: Any, exponent_t: Any, result: Any) -> Any:
-    return sum_terms(
-        None if self_t is None else pointwise_gradients.pow_self_backward(self_t.conj(), self, exponent).conj(),
-        None
-        if exponent_t is None
-        else pointwise_gradients.pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj(),
-    )
+    term0 = None
+    if self_t is not None:
+        term0 = pointwise_gradients.pow_self_backward(self_t.conj(), self, exponent).conj()
+    term1 = None
+    if exponent_t is not None:
+        term1 = pointwise_gradients.pow_exponent_backward(exponent_t.conj(), self, exponent, result).conj()
+    return sum_terms(term0, term1)
 
 
 # pow.Scalar(Scalar self, Tensor exponent) -> Tensor: result
@@ -617,6 +626,11 @@ def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
         else ops.where(self == 0, 0, ops.special_xlog1py(self_t.conj(), other))
     )
     return tangent.conj()
+
+
+# special_zeta(Tensor self, Tensor other) -> Tensor: result
+def special_zeta_default(self: Any, other: Any, other_t: Any) -> Any:
+    return other_t * -self * ops.special_zeta(self + 1, other)
 
 
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor: result
@@ -778,6 +792,49 @@ def linalg_inv_ex_default(A_t: Any, inverse: Any) -> Any:
     return -inverse @ A_t @ inverse
 
 
+# linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R): Q, R
+def linalg_qr_default(mode: Any, A_t: Any, Q: Any, R: Any) -> Any:
+    return forward_linear_algebra_gradients.qr_forward(A_t, Q, R, mode)
+
+
+# _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots): sign, logabsdet
+def _linalg_slogdet_default(A: Any, A_t: Any, sign: Any) -> Any:
+    return forward_linear_algebra_gradients.slogdet_forward(A_t, A, sign)
+
+
+# linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) ->
+#     Tensor: result
+def linalg_solve_triangular_default(
+    self: Any,
+    B: Any,
+    upper: Any,
+    left: Any,
+    unitriangular: Any,
+    self_t: Any,
+    B_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    B_t = or_zeros(B_t, B)
+    return forward_linear_algebra_gradients.solve_triangular_forward(
+        self_t,
+        B_t,
+        self,
+        result,
+        upper,
+        left,
+        unitriangular,
+    )
+
+
+# _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
+#     Tensor pivots, Tensor info): result
+def _linalg_solve_ex_default(A: Any, B: Any, left: Any, A_t: Any, B_t: Any, result: Any) -> Any:
+    A_t = or_zeros(A_t, A)
+    B_t = or_zeros(B_t, B)
+    return forward_linear_algebra_gradients.solve_forward(A_t, B_t, A, result, left)
+
+
 # mm(Tensor self, Tensor mat2) -> Tensor: result
 def mm_default(self: Any, mat2: Any, self_t: Any, mat2_t: Any) -> Any:
     return sum_terms(None if self_t is None else ops.mm(self_t, mat2), None if mat2_t is None else ops.mm(self, mat2_t))
@@ -841,14 +898,58 @@ def cummin_default(dim: Any, self_t: Any, indices: Any) -> Any:
     return ops.gather(self_t, dim, indices)
 
 
+# cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor: result
+def cumprod_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.cumprod_forward(self_t.to(result.dtype), self.to(result.dtype), dim)
+
+
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor: result
 def cumsum_default(dim: Any, dtype: Any, self_t: Any) -> Any:
     return ops.cumsum_default(self_t, dim, dtype=dtype)
 
 
+# dist(Tensor self, Tensor other, Scalar p=2) -> Tensor: result
+def dist_default(self: Any, other: Any, p: Any, self_t: Any, other_t: Any, result: Any) -> Any:
+    self_t = or_zeros(self_t, self)
+    other_t = or_zeros(other_t, other)
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self - other, p, result),
+        self_t - other_t,
+        result,
+    )
+
+
 # kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices): values
 def kthvalue_default(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices, keepdim)
+
+
+# linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
+#     Tensor: result
+def linalg_vector_norm_default(self: Any, ord: Any, dim: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self, ord, result, dim, keepdim),
+        self_t,
+        result,
+        dim,
+        keepdim,
+    )
+
+
+# logcumsumexp(Tensor self, int dim) -> Tensor: result
+def logcumsumexp_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.logcumsumexp_forward(self_t, self, result, dim)
+
+
+# logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor: result
+def logsumexp_default(self: Any, dim: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.logsumexp_backward(ops.ones_like(result), self, result, dim, keepdim),
+        self_t,
+        result,
+        dim,
+        keepdim,
+    )
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices): values
@@ -911,6 +1012,46 @@ def nansum_default(self: Any, dim: Any, keepdim: Any, dtype: Any, self_t: Any) -
     return ops.where(ops.isnan(self), 0, self_t).sum(dim, keepdim, dtype=dtype)
 
 
+# norm.Scalar(Tensor self, Scalar p=2) -> Tensor: result
+def norm_Scalar(self: Any, p: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self, p, result),
+        self_t,
+        result,
+    )
+
+
+# norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor: result
+def norm_ScalarOpt_dim(self: Any, p: Any, dim: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self, p, result, dim, keepdim),
+        self_t,
+        result,
+        dim,
+        keepdim,
+    )
+
+
+# norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor: result
+def norm_ScalarOpt_dtype(self: Any, p: Any, dtype: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self.to(dtype), p, result),
+        self_t.to(dtype),
+        result,
+    )
+
+
+# norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor: result
+def norm_ScalarOpt_dim_dtype(self: Any, p: Any, dim: Any, keepdim: Any, dtype: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.norm_backward(ops.ones_like(result), self.to(dtype), p, result, dim, keepdim),
+        self_t.to(dtype),
+        result,
+        dim,
+        keepdim,
+    )
+
+
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor: result
 def prod_default(self: Any, self_t: Any) -> Any:
     return (self_t * reductions_gradients.product_of_others(self)).sum()
@@ -932,6 +1073,35 @@ def sort_stable(dim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices)
 
 
+# std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor: result
+def std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.std_backward(ops.ones_like(result), self, result, dim, correction, keepdim),
+        self_t,
+        result,
+        dim,
+        keepdim,
+    )
+
+
+# std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
+#     Tensor): result0
+def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result0: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.std_backward(ops.ones_like(result0), self, result0, dim, correction, keepdim),
+        self_t,
+        result0,
+        dim,
+        keepdim,
+    )
+
+
+# std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
+#     Tensor): result1
+def std_mean_correction_result1(dim: Any, keepdim: Any, self_t: Any) -> Any:
+    return ops.mean(self_t, dim, keepdim)
+
+
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor: result
 def sum_default(dtype: Any, self_t: Any) -> Any:
     return ops.sum_default(self_t, dtype=dtype)
@@ -946,6 +1116,35 @@ def sum_dim_IntList(dim: Any, keepdim: Any, dtype: Any, self_t: Any) -> Any:
 #     values
 def topk_default(dim: Any, self_t: Any, indices: Any) -> Any:
     return reductions_gradients.selected_forward(self_t, dim, indices)
+
+
+# var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor: result
+def var_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.var_backward(ops.ones_like(result), self, dim, correction, keepdim),
+        self_t,
+        result,
+        dim,
+        keepdim,
+    )
+
+
+# var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
+#     Tensor): result0
+def var_mean_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result0: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        reductions_gradients.var_backward(ops.ones_like(result0), self, dim, correction, keepdim),
+        self_t,
+        result0,
+        dim,
+        keepdim,
+    )
+
+
+# var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
+#     Tensor): result1
+def var_mean_correction_result1(dim: Any, keepdim: Any, self_t: Any) -> Any:
+    return ops.mean(self_t, dim, keepdim)
 
 
 # alias(Tensor(a) self) -> Tensor(a): result
@@ -1323,6 +1522,11 @@ def gelu_default(self: Any, approximate: Any, self_t: Any) -> Any:
     return (self_t.conj() * nn_gradients.gelu_derivative(self, approximate)).conj()
 
 
+# glu(Tensor self, int dim=-1) -> Tensor: result
+def glu_default(self: Any, dim: Any, self_t: Any) -> Any:
+    return forward_gradients.glu_forward(self_t, self, dim)
+
+
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor: result
 def hardshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
     return ops.where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
@@ -1375,9 +1579,20 @@ def relu_default(self_t: Any, result: Any) -> Any:
     return ops.where(result > 0, self_t.conj(), 0).conj()
 
 
+# rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
+#     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out): result0
+def rrelu_with_noise_functional(self: Any, lower: Any, upper: Any, training: Any, self_t: Any, noise_out: Any) -> Any:
+    return self_t * noise_out if training else ops.where(self > 0, self_t, self_t * ((lower + upper) / 2))
+
+
 # silu(Tensor self) -> Tensor: result
 def silu_default(self: Any, self_t: Any) -> Any:
     return (self_t.conj() * nn_gradients.silu_derivative(self).conj()).conj()
+
+
+# _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor: result
+def _safe_softmax(dim: Any, self_t: Any, result: Any) -> Any:
+    return result * (self_t - (result * self_t).sum(dim, True))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor: result
@@ -1400,10 +1615,328 @@ def threshold_default(self: Any, threshold: Any, self_t: Any) -> Any:
     return ops.where(self <= threshold, 0, self_t.conj()).conj()
 
 
+# binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor: result
+def binary_cross_entropy_default(
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: Any,
+    self_t: Any,
+    target_t: Any,
+) -> Any:
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.binary_cross_entropy_derivative(self, target),
+            weight,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.binary_cross_entropy_target_derivative(self),
+            weight,
+            reduction,
+        )
+    return sum_terms(term0, term1)
+
+
+# binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
+#     reduction=Mean) -> Tensor: result
+def binary_cross_entropy_with_logits_default(
+    self: Any,
+    target: Any,
+    weight: Any,
+    pos_weight: Any,
+    reduction: Any,
+    self_t: Any,
+    target_t: Any,
+) -> Any:
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.logits_derivative(self, target, pos_weight),
+            weight,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.logits_target_derivative(self, pos_weight),
+            weight,
+            reduction,
+        )
+    return sum_terms(term0, term1)
+
+
+# huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor: result
+def huber_loss_default(self: Any, target: Any, reduction: Any, delta: Any, self_t: Any, target_t: Any) -> Any:
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(self_t, ops.clamp(self - target, -delta, delta), None, reduction)
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(target_t, ops.clamp(target - self, -delta, delta), None, reduction)
+    return sum_terms(term0, term1)
+
+
+# mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
+def mse_loss_default(self: Any, target: Any, reduction: Any, self_t: Any, target_t: Any) -> Any:
+    return sum_terms(
+        None if self_t is None else forward_gradients.loss_forward(self_t, 2 * (self - target), None, reduction),
+        None if target_t is None else forward_gradients.loss_forward(target_t, 2 * (target - self), None, reduction),
+    )
+
+
+# nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
+#     output, Tensor total_weight): output
+def nll_loss_forward_default(target: Any, weight: Any, reduction: Any, ignore_index: Any, self_t: Any) -> Any:
+    return ops.nll_loss_forward(self_t, target, weight, reduction, ignore_index)[0]
+
+
+# nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
+#     output, Tensor total_weight): output
+def nll_loss2d_forward_default(target: Any, weight: Any, reduction: Any, ignore_index: Any, self_t: Any) -> Any:
+    return ops.nll_loss2d_forward(self_t, target, weight, reduction, ignore_index)[0]
+
+
+# smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor: result
+def smooth_l1_loss_default(self: Any, target: Any, reduction: Any, beta: Any, self_t: Any, target_t: Any) -> Any:
+    term0 = None
+    if self_t is not None:
+        term0 = forward_gradients.loss_forward(
+            self_t,
+            nn_gradients.smooth_l1_derivative(self - target, beta),
+            None,
+            reduction,
+        )
+    term1 = None
+    if target_t is not None:
+        term1 = forward_gradients.loss_forward(
+            target_t,
+            nn_gradients.smooth_l1_derivative(target - self, beta),
+            None,
+            reduction,
+        )
+    return sum_terms(term0, term1)
+
+
 # embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)
 #     -> Tensor: result
 def embedding_default(indices: Any, padding_idx: Any, scale_grad_by_freq: Any, sparse: Any, weight_t: Any) -> Any:
     return ops.embedding_default(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
+
+
+# native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+#     training, float momentum, float eps) -> (Tensor, Tensor, Tensor): result0
+def native_batch_norm_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.batch_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        running_mean,
+        running_var,
+        training,
+        eps,
+    )
+
+
+# _native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
+#     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor): result0
+def _native_batch_norm_legit_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.batch_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        running_mean,
+        running_var,
+        training,
+        eps,
+    )
+
+
+# _native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum,
+#     float eps) -> (Tensor, Tensor, Tensor): result0
+def _native_batch_norm_legit_no_stats(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    training: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.batch_norm_forward(input_t, input, weight, weight_t, bias_t, None, None, training, eps)
+
+
+# _native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out,
+#     Tensor running_var_out): result0
+def _native_batch_norm_legit_functional(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.batch_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        running_mean,
+        running_var,
+        training,
+        eps,
+    )
+
+
+# _native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor
+#     running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor): result0
+def _native_batch_norm_legit_no_training_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.batch_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        running_mean,
+        running_var,
+        False,
+        eps,
+    )
+
+
+# native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor): result0
+def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> Any:
+    return input_t if train is not None and not train else input_t * result1 * (0 if p == 1 else 1 / (1 - p))
+
+
+# native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
+#     eps) -> (Tensor, Tensor, Tensor): result0
+def native_group_norm_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    N: Any,
+    C: Any,
+    HxW: Any,
+    group: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+    result1: Any,
+    result2: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.group_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        result1,
+        result2,
+        [N, C, HxW],
+        group,
+    )
+
+
+# native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
+#     eps) -> (Tensor, Tensor, Tensor): result1, result2
+def native_group_norm_default_result1_result2(
+    input: Any,
+    N: Any,
+    C: Any,
+    HxW: Any,
+    group: Any,
+    input_t: Any,
+    result1: Any,
+    result2: Any,
+) -> Any:
+    return forward_gradients.group_statistics_forward(input_t, input, result1, result2, [N, C, HxW], group)
+
+
+# native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
+#     Tensor, Tensor): result0
+def native_layer_norm_default(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any,
+    bias: Any,
+    eps: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.layer_norm_forward(input_t, input, normalized_shape, weight, weight_t, bias_t, eps)
 
 
 # _adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor: result
@@ -1458,6 +1991,55 @@ def avg_pool3d_default(
 #     Tensor: result
 def col2im_default(output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, self_t: Any) -> Any:
     return ops.col2im_default(self_t, output_size, kernel_size, dilation, padding, stride)
+
+
+# convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool
+#     transposed, SymInt[] output_padding, SymInt groups) -> Tensor: result
+def convolution_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: Any,
+    output_padding: Any,
+    groups: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+    result: Any,
+) -> Any:
+    term0 = None
+    if input_t is not None:
+        term0 = ops.convolution(
+            input_t,
+            weight,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term1 = None
+    if weight_t is not None:
+        term1 = ops.convolution(
+            input,
+            weight_t,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term2 = None
+    if bias_t is not None:
+        term2 = forward_gradients.along_channels(bias_t, result.ndim)
+    return sum_terms(term0, term1, term2)
 
 
 # im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor: result
@@ -1736,9 +2318,114 @@ def normal_Tensor_Tensor(result: Any) -> Any:
     return ops.zeros_like(result)
 
 
+# cholesky_inverse(Tensor self, bool upper=False) -> Tensor: result
+def cholesky_inverse_default(self: Any, upper: Any, self_t: Any, result: Any) -> Any:
+    return forward_linear_algebra_gradients.cholesky_inverse_forward(self_t, self, result, upper)
+
+
+# cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor: result
+def cholesky_solve_default(self: Any, input2: Any, upper: Any, self_t: Any, input2_t: Any, result: Any) -> Any:
+    self_t = or_zeros(self_t, self)
+    input2_t = or_zeros(input2_t, input2)
+    return forward_linear_algebra_gradients.cholesky_solve_forward(self_t, input2_t, input2, result, upper)
+
+
+# _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor: result
+def _cdist_forward_default(x1: Any, x2: Any, p: Any, x1_t: Any, x2_t: Any, result: Any) -> Any:
+    return sum_terms(
+        None if x1_t is None else forward_gradients.distance_forward(ops.unsqueeze(x1_t, -2), x1, x2, p, result),
+        None if x2_t is None else -forward_gradients.distance_forward(ops.unsqueeze(x2_t, -3), x1, x2, p, result),
+    )
+
+
+# _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
+#     bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled,
+#     bool allow_tf32) -> Tensor: result
+def _convolution_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: Any,
+    output_padding: Any,
+    groups: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+    result: Any,
+) -> Any:
+    term0 = None
+    if input_t is not None:
+        term0 = ops.convolution(
+            input_t,
+            weight,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term1 = None
+    if weight_t is not None:
+        term1 = ops.convolution(
+            input,
+            weight_t,
+            None,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+    term2 = None
+    if bias_t is not None:
+        term2 = forward_gradients.along_channels(bias_t, result.ndim)
+    return sum_terms(term0, term1, term2)
+
+
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor: result
 def copy_default(src_t: Any, result: Any) -> Any:
     return pointwise_gradients.real_part_for(result.dtype, src_t)
+
+
+# _euclidean_dist(Tensor x1, Tensor x2) -> Tensor: result
+def _euclidean_dist_default(x1: Any, x2: Any, x1_t: Any, x2_t: Any, result: Any) -> Any:
+    return sum_terms(
+        None if x1_t is None else forward_gradients.distance_forward(ops.unsqueeze(x1_t, -2), x1, x2, 2, result),
+        None if x2_t is None else -forward_gradients.distance_forward(ops.unsqueeze(x2_t, -3), x1, x2, 2, result),
+    )
+
+
+# linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvalues, eigenvectors
+def linalg_eig_default(self_t: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
+    return forward_linear_algebra_gradients.eig_forward(self_t, eigenvalues, eigenvectors)
+
+
+# linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) ->
+#     Tensor: result
+def linalg_pinv_atol_rtol_tensor(self: Any, self_t: Any, result: Any) -> Any:
+    return forward_linear_algebra_gradients.pinv_forward(self_t, self, result)
+
+
+# _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
+#     S, Tensor Vh): U, S, Vh
+def _linalg_svd_default(A: Any, A_t: Any, U: Any, S: Any, Vh: Any) -> Any:
+    return forward_linear_algebra_gradients.svd_forward(A_t, A, U, S, Vh)
+
+
+# remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor: result
+def remainder_Scalar_Tensor(self: Any, other: Any, other_t: Any) -> Any:
+    return -other_t * ops.floor(self / other)
+
+
+# soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
+def soft_margin_loss_default(self: Any, target: Any, reduction: Any, self_t: Any) -> Any:
+    return forward_gradients.loss_forward(self_t, target * -ops.sigmoid(target * -self), None, reduction)
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor: result
@@ -1791,6 +2478,226 @@ def where_ScalarSelf(condition: Any, other_t: Any) -> Any:
 # block_diag(Tensor[] tensors) -> Tensor: result
 def block_diag_default(tensors_t: Any) -> Any:
     return ops.block_diag(tensors_t)
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
+#     Tensor: result
+def scatter_reduce_two(
+    self: Any,
+    dim: Any,
+    index: Any,
+    src: Any,
+    reduce: Any,
+    include_self: Any,
+    self_t: Any,
+    src_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    src_t = or_zeros(src_t, src)
+    return scattering_gradients.scatter_reduce_forward(
+        self_t,
+        src_t,
+        self,
+        dim,
+        index,
+        src,
+        reduce,
+        include_self,
+        result,
+    )
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient): solution
+def triangular_solve_default(
+    self: Any,
+    A: Any,
+    upper: Any,
+    transpose: Any,
+    unitriangular: Any,
+    A_t: Any,
+    self_t: Any,
+    solution: Any,
+) -> Any:
+    A_t = or_zeros(A_t, A)
+    self_t = or_zeros(self_t, self)
+    return forward_linear_algebra_gradients.older_triangular_solve_forward(
+        A_t,
+        self_t,
+        A,
+        solution,
+        upper,
+        transpose,
+        unitriangular,
+    )
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient): cloned_coefficient
+def triangular_solve_default_cloned_coefficient(A_t: Any) -> Any:
+    return A_t
+
+
+# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor: result
+def linalg_lu_solve_default(
+    LU: Any,
+    pivots: Any,
+    B: Any,
+    left: Any,
+    adjoint: Any,
+    LU_t: Any,
+    B_t: Any,
+    result: Any,
+) -> Any:
+    LU_t = or_zeros(LU_t, LU)
+    B_t = or_zeros(B_t, B)
+    return forward_linear_algebra_gradients.lu_solve_forward(LU_t, B_t, LU, pivots, result, left, adjoint)
+
+
+# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor
+#     info): LU
+def linalg_lu_factor_ex_default(pivot: Any, A_t: Any, LU: Any, pivots: Any) -> Any:
+    return forward_linear_algebra_gradients.lu_factor_forward(A_t, LU, pivots, pivot)
+
+
+# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U): L, U
+def linalg_lu_default(pivot: Any, A_t: Any, P: Any, L: Any, U: Any) -> Any:
+    return forward_linear_algebra_gradients.lu_forward(A_t, P if pivot else None, L, U)
+
+
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor: result
+def scatter_reduce__(
+    self: Any,
+    dim: Any,
+    index: Any,
+    src: Any,
+    reduce: Any,
+    self_t: Any,
+    src_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    src_t = or_zeros(src_t, src)
+    return scattering_gradients.scatter_reduce_forward(
+        self_t,
+        src_t,
+        self,
+        dim,
+        index,
+        src,
+        "sum" if reduce == "add" else "prod",
+        True,
+        result,
+    )
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor: result
+def scatter_value_reduce(self: Any, dim: Any, index: Any, value: Any, reduce: Any, self_t: Any) -> Any:
+    return (
+        self_t if reduce == "add" else self_t * ops.scatter(ops.ones_like(self), dim, index, value, reduce="multiply")
+    )
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor:
+#     result
+def index_reduce_default(
+    self: Any,
+    dim: Any,
+    index: Any,
+    source: Any,
+    reduce: Any,
+    include_self: Any,
+    self_t: Any,
+    source_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    source_t = or_zeros(source_t, source)
+    return scattering_gradients.index_reduce_forward(
+        self_t,
+        source_t,
+        self,
+        dim,
+        index,
+        source,
+        reduce,
+        include_self,
+        result,
+    )
+
+
+# multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+#     reduction=Mean) -> Tensor: result
+def multi_margin_loss_default(
+    self: Any,
+    target: Any,
+    p: Any,
+    margin: Any,
+    weight: Any,
+    reduction: Any,
+    self_t: Any,
+) -> Any:
+    return forward_gradients.multi_margin_loss_forward(self_t, self, target, p, margin, weight, reduction)
+
+
+# multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target): output
+def multilabel_margin_loss_forward_default(self: Any, target: Any, reduction: Any, self_t: Any, is_target: Any) -> Any:
+    return forward_gradients.multilabel_margin_loss_forward(self_t, self, target, reduction, is_target)
+
+
+# linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Tensor(start: Any, end: Any, steps: Any, dtype: Any, device: Any, start_t: Any, end_t: Any) -> Any:
+    start_t = or_zeros(start_t, start)
+    end_t = or_zeros(end_t, end)
+    return ops.linspace(start_t, end_t, steps, dtype=dtype, device=device)
+
+
+# linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Scalar(steps: Any, dtype: Any, device: Any, start_t: Any) -> Any:
+    return ops.linspace(start_t, 0, steps, dtype=dtype, device=device)
+
+
+# linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Scalar_Tensor(steps: Any, dtype: Any, device: Any, end_t: Any) -> Any:
+    return ops.linspace(0, end_t, steps, dtype=dtype, device=device)
+
+
+# logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Tensor(
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    dtype: Any,
+    device: Any,
+    start_t: Any,
+    end_t: Any,
+    result: Any,
+) -> Any:
+    start_t = or_zeros(start_t, start)
+    end_t = or_zeros(end_t, end)
+    return forward_gradients.logspace_forward(
+        ops.linspace(start_t, end_t, steps, dtype=dtype, device=device),
+        result,
+        base,
+    )
+
+
+# logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Scalar(steps: Any, base: Any, dtype: Any, device: Any, start_t: Any, result: Any) -> Any:
+    return forward_gradients.logspace_forward(ops.linspace(start_t, 0, steps, dtype=dtype, device=device), result, base)
+
+
+# logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Scalar_Tensor(steps: Any, base: Any, dtype: Any, device: Any, end_t: Any, result: Any) -> Any:
+    return forward_gradients.logspace_forward(ops.linspace(0, end_t, steps, dtype=dtype, device=device), result, base)
 
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
@@ -1952,6 +2859,8 @@ RULES: dict[str, ForwardRule] = {
     "mul_.Tensor": ForwardRule((0, 1), (TangentFormula(mul_Tensor, (0, 1), (0, 1), (), (0,)),), ()),
     "mul.Scalar": ForwardRule((0,), (TangentFormula(mul_Scalar, (1,), (0,), (), (0,)),), ()),
     "mul_.Scalar": ForwardRule((0,), (TangentFormula(mul_Scalar, (1,), (0,), (), (0,)),), ()),
+    "nextafter": ForwardRule((0, 1), (TangentFormula(nextafter_default, (0, 1), (0,), (), (0,)),), ()),
+    "nextafter_": ForwardRule((0, 1), (TangentFormula(nextafter_default, (0, 1), (0,), (), (0,)),), ()),
     "polar": ForwardRule((0, 1), (TangentFormula(polar_default, (0, 1), (0, 1), (), (0,)),), ()),
     "pow.Tensor_Scalar": ForwardRule((0,), (TangentFormula(pow_Tensor_Scalar, (0, 1), (0,), (), (0,)),), ()),
     "pow_.Scalar": ForwardRule((0,), (TangentFormula(pow_Tensor_Scalar, (0, 1), (0,), (), (0,)),), ()),
@@ -1975,6 +2884,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(special_xlog1py_other_scalar, (0, 1), (0,), (), (0,)),),
         (),
     ),
+    "special_zeta": ForwardRule((0, 1), (TangentFormula(special_zeta_default, (0, 1), (1,), (), (0,)),), ()),
     "special_zeta.self_scalar": ForwardRule(
         (1,),
         (TangentFormula(special_zeta_self_scalar, (0, 1), (1,), (), (0,)),),
@@ -2014,6 +2924,18 @@ RULES: dict[str, ForwardRule] = {
         (),
     ),
     "linalg_inv_ex": ForwardRule((0,), (TangentFormula(linalg_inv_ex_default, (), (0,), (0,), (0,)),), ()),
+    "linalg_qr": ForwardRule((0,), (TangentFormula(linalg_qr_default, (1,), (0,), (0, 1), (0, 1)),), ()),
+    "_linalg_slogdet": ForwardRule((0,), (TangentFormula(_linalg_slogdet_default, (0,), (0,), (0,), (0, 1)),), ()),
+    "linalg_solve_triangular": ForwardRule(
+        (0, 1),
+        (TangentFormula(linalg_solve_triangular_default, (0, 1, 2, 3, 4), (0, 1), (0,), (0,)),),
+        (),
+    ),
+    "_linalg_solve_ex": ForwardRule(
+        (0, 1),
+        (TangentFormula(_linalg_solve_ex_default, (0, 1, 2), (0, 1), (0,), (0,)),),
+        (),
+    ),
     "mm": ForwardRule((0, 1), (TangentFormula(mm_default, (0, 1), (0, 1), (), (0,)),), ()),
     "mv": ForwardRule((0, 1), (TangentFormula(mv_default, (0, 1), (0, 1), (), (0,)),), ()),
     "trace": ForwardRule((0,), (TangentFormula(trace_default, (), (0,), (), (0,)),), ()),
@@ -2042,9 +2964,19 @@ RULES: dict[str, ForwardRule] = {
     "count_nonzero.dim_IntList": ForwardRule((), (), (0,)),
     "cummax": ForwardRule((0,), (TangentFormula(cummax_default, (1,), (0,), (1,), (0,)),), ()),
     "cummin": ForwardRule((0,), (TangentFormula(cummin_default, (1,), (0,), (1,), (0,)),), ()),
+    "cumprod": ForwardRule((0,), (TangentFormula(cumprod_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "cumprod_": ForwardRule((0,), (TangentFormula(cumprod_default, (0, 1), (0,), (0,), (0,)),), ()),
     "cumsum": ForwardRule((0,), (TangentFormula(cumsum_default, (1, 2), (0,), (), (0,)),), ()),
     "cumsum_": ForwardRule((0,), (TangentFormula(cumsum_default, (1, 2), (0,), (), (0,)),), ()),
+    "dist": ForwardRule((0, 1), (TangentFormula(dist_default, (0, 1, 2), (0, 1), (0,), (0,)),), ()),
     "kthvalue": ForwardRule((0,), (TangentFormula(kthvalue_default, (2, 3), (0,), (1,), (0,)),), ()),
+    "linalg_vector_norm": ForwardRule(
+        (0,),
+        (TangentFormula(linalg_vector_norm_default, (0, 1, 2, 3), (0,), (0,), (0,)),),
+        (),
+    ),
+    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
     "mean": ForwardRule((0,), (TangentFormula(mean_default, (1,), (0,), (), (0,)),), ()),
@@ -2057,13 +2989,39 @@ RULES: dict[str, ForwardRule] = {
     "nanmedian": ForwardRule((0,), (TangentFormula(nanmedian_default, (0,), (0,), (0,), (0,)),), ()),
     "nanmedian.dim": ForwardRule((0,), (TangentFormula(nanmedian_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "nansum": ForwardRule((0,), (TangentFormula(nansum_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
+    "norm.Scalar": ForwardRule((0,), (TangentFormula(norm_Scalar, (0, 1), (0,), (0,), (0,)),), ()),
+    "norm.ScalarOpt_dim": ForwardRule((0,), (TangentFormula(norm_ScalarOpt_dim, (0, 1, 2, 3), (0,), (0,), (0,)),), ()),
+    "norm.ScalarOpt_dtype": ForwardRule((0,), (TangentFormula(norm_ScalarOpt_dtype, (0, 1, 2), (0,), (0,), (0,)),), ()),
+    "norm.ScalarOpt_dim_dtype": ForwardRule(
+        (0,),
+        (TangentFormula(norm_ScalarOpt_dim_dtype, (0, 1, 2, 3, 4), (0,), (0,), (0,)),),
+        (),
+    ),
     "prod": ForwardRule((0,), (TangentFormula(prod_default, (0,), (0,), (), (0,)),), ()),
     "prod.dim_int": ForwardRule((0,), (TangentFormula(prod_dim_int, (0, 1, 2), (0,), (), (0,)),), ()),
     "sort": ForwardRule((0,), (TangentFormula(sort_default, (1,), (0,), (1,), (0,)),), ()),
     "sort.stable": ForwardRule((0,), (TangentFormula(sort_stable, (2,), (0,), (1,), (0,)),), ()),
+    "std.correction": ForwardRule((0,), (TangentFormula(std_correction, (0, 1, 2, 3), (0,), (0,), (0,)),), ()),
+    "std_mean.correction": ForwardRule(
+        (0,),
+        (
+            TangentFormula(std_mean_correction, (0, 1, 2, 3), (0,), (0,), (0,)),
+            TangentFormula(std_mean_correction_result1, (1, 3), (0,), (), (1,)),
+        ),
+        (),
+    ),
     "sum": ForwardRule((0,), (TangentFormula(sum_default, (1,), (0,), (), (0,)),), ()),
     "sum.dim_IntList": ForwardRule((0,), (TangentFormula(sum_dim_IntList, (1, 2, 3), (0,), (), (0,)),), ()),
     "topk": ForwardRule((0,), (TangentFormula(topk_default, (2,), (0,), (1,), (0,)),), ()),
+    "var.correction": ForwardRule((0,), (TangentFormula(var_correction, (0, 1, 2, 3), (0,), (0,), (0,)),), ()),
+    "var_mean.correction": ForwardRule(
+        (0,),
+        (
+            TangentFormula(var_mean_correction, (0, 1, 2, 3), (0,), (0,), (0,)),
+            TangentFormula(var_mean_correction_result1, (1, 3), (0,), (), (1,)),
+        ),
+        (),
+    ),
     "alias": ForwardRule((0,), (TangentFormula(alias, (), (0,), (), (0,)),), ()),
     "as_strided": ForwardRule((0,), (TangentFormula(as_strided, (1, 2, 3), (0,), (), (0,)),), ()),
     "as_strided_": ForwardRule((0,), (TangentFormula(as_strided, (1, 2, 3), (0,), (), (0,)),), ()),
@@ -2192,6 +3150,7 @@ RULES: dict[str, ForwardRule] = {
     "elu_": ForwardRule((0,), (TangentFormula(elu_default, (0, 1, 2, 3), (0,), (), (0,)),), ()),
     "gelu": ForwardRule((0,), (TangentFormula(gelu_default, (0, 1), (0,), (), (0,)),), ()),
     "gelu_": ForwardRule((0,), (TangentFormula(gelu_default, (0, 1), (0,), (), (0,)),), ()),
+    "glu": ForwardRule((0,), (TangentFormula(glu_default, (0, 1), (0,), (), (0,)),), ()),
     "hardshrink": ForwardRule((0,), (TangentFormula(hardshrink_default, (0, 1), (0,), (), (0,)),), ()),
     "hardsigmoid": ForwardRule((0,), (TangentFormula(hardsigmoid_default, (0,), (0,), (), (0,)),), ()),
     "hardsigmoid_": ForwardRule((0,), (TangentFormula(hardsigmoid_default, (0,), (0,), (), (0,)),), ()),
@@ -2208,14 +3167,91 @@ RULES: dict[str, ForwardRule] = {
     "_prelu_kernel": ForwardRule((0, 1), (TangentFormula(_prelu_kernel, (0, 1), (0, 1), (), (0,)),), ()),
     "relu": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
     "relu_": ForwardRule((0,), (TangentFormula(relu_default, (), (0,), (0,), (0,)),), ()),
+    "rrelu_with_noise_functional": ForwardRule(
+        (0,),
+        (TangentFormula(rrelu_with_noise_functional, (0, 2, 3, 4), (0,), (1,), (0,)),),
+        (1,),
+    ),
+    "rrelu_with_noise_": ForwardRule(
+        (0,),
+        (TangentFormula(rrelu_with_noise_functional, (0, 2, 3, 4), (0,), (1,), (0,)),),
+        (1,),
+    ),
     "silu": ForwardRule((0,), (TangentFormula(silu_default, (0,), (0,), (), (0,)),), ()),
     "silu_": ForwardRule((0,), (TangentFormula(silu_default, (0,), (0,), (), (0,)),), ()),
+    "_safe_softmax": ForwardRule((0,), (TangentFormula(_safe_softmax, (1,), (0,), (0,), (0,)),), ()),
     "_softmax": ForwardRule((0,), (TangentFormula(_softmax_default, (1,), (0,), (0,), (0,)),), ()),
     "softplus": ForwardRule((0,), (TangentFormula(softplus_default, (0, 1, 2), (0,), (), (0,)),), ()),
     "softshrink": ForwardRule((0,), (TangentFormula(softshrink_default, (0, 1), (0,), (), (0,)),), ()),
     "threshold": ForwardRule((0,), (TangentFormula(threshold_default, (0, 1), (0,), (), (0,)),), ()),
     "threshold_": ForwardRule((0,), (TangentFormula(threshold_default, (0, 1), (0,), (), (0,)),), ()),
+    "binary_cross_entropy": ForwardRule(
+        (0, 1),
+        (TangentFormula(binary_cross_entropy_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (),
+    ),
+    "binary_cross_entropy_with_logits": ForwardRule(
+        (0, 1),
+        (TangentFormula(binary_cross_entropy_with_logits_default, (0, 1, 2, 3, 4), (0, 1), (), (0,)),),
+        (),
+    ),
+    "huber_loss": ForwardRule((0, 1), (TangentFormula(huber_loss_default, (0, 1, 2, 3), (0, 1), (), (0,)),), ()),
+    "mse_loss": ForwardRule((0, 1), (TangentFormula(mse_loss_default, (0, 1, 2), (0, 1), (), (0,)),), ()),
+    "nll_loss_forward": ForwardRule(
+        (0,),
+        (TangentFormula(nll_loss_forward_default, (1, 2, 3, 4), (0,), (), (0,)),),
+        (1,),
+    ),
+    "nll_loss2d_forward": ForwardRule(
+        (0,),
+        (TangentFormula(nll_loss2d_forward_default, (1, 2, 3, 4), (0,), (), (0,)),),
+        (1,),
+    ),
+    "smooth_l1_loss": ForwardRule(
+        (0, 1),
+        (TangentFormula(smooth_l1_loss_default, (0, 1, 2, 3), (0, 1), (), (0,)),),
+        (),
+    ),
     "embedding": ForwardRule((0,), (TangentFormula(embedding_default, (1, 2, 3, 4), (0,), (), (0,)),), (1,)),
+    "native_batch_norm": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(native_batch_norm_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
+        (),
+    ),
+    "_native_batch_norm_legit": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(_native_batch_norm_legit_default, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
+        (),
+    ),
+    "_native_batch_norm_legit.no_stats": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(_native_batch_norm_legit_no_stats, (0, 1, 2, 3, 5), (0, 1, 2), (), (0,)),),
+        (),
+    ),
+    "_native_batch_norm_legit_functional": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(_native_batch_norm_legit_functional, (0, 1, 2, 3, 4, 5, 7), (0, 1, 2), (), (0,)),),
+        (),
+    ),
+    "_native_batch_norm_legit_no_training": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(_native_batch_norm_legit_no_training_default, (0, 1, 2, 3, 4, 6), (0, 1, 2), (), (0,)),),
+        (),
+    ),
+    "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
+    "native_group_norm": ForwardRule(
+        (0, 1, 2),
+        (
+            TangentFormula(native_group_norm_default, (0, 1, 2, 3, 4, 5, 6), (0, 1, 2), (1, 2), (0,)),
+            TangentFormula(native_group_norm_default_result1_result2, (0, 3, 4, 5, 6), (0,), (1, 2), (1, 2)),
+        ),
+        (),
+    ),
+    "native_layer_norm": ForwardRule(
+        (0, 2, 3),
+        (TangentFormula(native_layer_norm_default, (0, 1, 2, 3, 4), (0, 2, 3), (), (0,)),),
+        (),
+    ),
     "_adaptive_avg_pool2d": ForwardRule(
         (0,),
         (TangentFormula(_adaptive_avg_pool2d_default, (1,), (0,), (), (0,)),),
@@ -2231,6 +3267,11 @@ RULES: dict[str, ForwardRule] = {
     "avg_pool2d": ForwardRule((0,), (TangentFormula(avg_pool2d_default, (1, 2, 3, 4, 5, 6), (0,), (), (0,)),), ()),
     "avg_pool3d": ForwardRule((0,), (TangentFormula(avg_pool3d_default, (1, 2, 3, 4, 5, 6), (0,), (), (0,)),), ()),
     "col2im": ForwardRule((0,), (TangentFormula(col2im_default, (1, 2, 3, 4, 5), (0,), (), (0,)),), ()),
+    "convolution": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,), (0,)),),
+        (),
+    ),
     "im2col": ForwardRule((0,), (TangentFormula(im2col_default, (1, 2, 3, 4), (0,), (), (0,)),), ()),
     "max_pool2d_with_indices": ForwardRule(
         (0,),
@@ -2449,9 +3490,31 @@ RULES: dict[str, ForwardRule] = {
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),
     "normal.float_Tensor": ForwardRule((1,), (TangentFormula(normal_float_Tensor, (), (1,), (), (0,)),), ()),
     "normal.Tensor_Tensor": ForwardRule((0, 1), (TangentFormula(normal_Tensor_Tensor, (), (), (0,), (0,)),), ()),
+    "cholesky_inverse": ForwardRule((0,), (TangentFormula(cholesky_inverse_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "cholesky_solve": ForwardRule((0, 1), (TangentFormula(cholesky_solve_default, (0, 1, 2), (0, 1), (0,), (0,)),), ()),
+    "_cdist_forward": ForwardRule((0, 1), (TangentFormula(_cdist_forward_default, (0, 1, 2), (0, 1), (0,), (0,)),), ()),
+    "_convolution": ForwardRule(
+        (0, 1, 2),
+        (TangentFormula(_convolution_default, (0, 1, 2, 3, 4, 5, 6, 7, 8), (0, 1, 2), (0,), (0,)),),
+        (),
+    ),
     "copy": ForwardRule((0, 1), (TangentFormula(copy_default, (), (1,), (0,), (0,)),), ()),
     "copy_": ForwardRule((0, 1), (TangentFormula(copy_default, (), (1,), (0,), (0,)),), ()),
+    "_euclidean_dist": ForwardRule((0, 1), (TangentFormula(_euclidean_dist_default, (0, 1), (0, 1), (0,), (0,)),), ()),
     "histc": ForwardRule((), (), (0,)),
+    "linalg_eig": ForwardRule((0,), (TangentFormula(linalg_eig_default, (), (0,), (0, 1), (0, 1)),), ()),
+    "linalg_pinv.atol_rtol_tensor": ForwardRule(
+        (0,),
+        (TangentFormula(linalg_pinv_atol_rtol_tensor, (0,), (0,), (0,), (0,)),),
+        (),
+    ),
+    "_linalg_svd": ForwardRule((0,), (TangentFormula(_linalg_svd_default, (0,), (0,), (0, 1, 2), (0, 1, 2)),), ()),
+    "remainder.Scalar_Tensor": ForwardRule(
+        (1,),
+        (TangentFormula(remainder_Scalar_Tensor, (0, 1), (1,), (), (0,)),),
+        (),
+    ),
+    "soft_margin_loss": ForwardRule((0,), (TangentFormula(soft_margin_loss_default, (0, 1, 2), (0,), (), (0,)),), ()),
     "special_modified_bessel_i0": ForwardRule(
         (0,),
         (TangentFormula(special_modified_bessel_i0_default, (0,), (0,), (), (0,)),),
@@ -2468,7 +3531,106 @@ RULES: dict[str, ForwardRule] = {
     "where.ScalarOther": ForwardRule((1,), (TangentFormula(where_ScalarOther, (0,), (1,), (), (0,)),), (0,)),
     "where.ScalarSelf": ForwardRule((2,), (TangentFormula(where_ScalarSelf, (0,), (2,), (), (0,)),), (0,)),
     "block_diag": ForwardRule((0,), (TangentFormula(block_diag_default, (), (0,), (), (0,)),), ()),
+    "scatter_reduce.two": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce_two, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter_reduce_.two": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce_two, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "triangular_solve": ForwardRule(
+        (0, 1),
+        (
+            TangentFormula(triangular_solve_default, (0, 1, 2, 3, 4), (1, 0), (0,), (0,)),
+            TangentFormula(triangular_solve_default_cloned_coefficient, (), (1,), (), (1,)),
+        ),
+        (),
+    ),
+    "linalg_lu_solve": ForwardRule(
+        (0, 2),
+        (TangentFormula(linalg_lu_solve_default, (0, 1, 2, 3, 4), (0, 2), (0,), (0,)),),
+        (),
+    ),
+    "linalg_lu_factor_ex": ForwardRule(
+        (0,),
+        (TangentFormula(linalg_lu_factor_ex_default, (1,), (0,), (0, 1), (0,)),),
+        (),
+    ),
+    "linalg_lu": ForwardRule((0,), (TangentFormula(linalg_lu_default, (1,), (0,), (0, 1, 2), (1, 2)),), ()),
     "view.dtype": ForwardRule((), (), (0,)),
     "view_copy.dtype": ForwardRule((), (), (0,)),
+    "scatter.reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce__, (0, 1, 2, 3, 4), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter_.reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce__, (0, 1, 2, 3, 4), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter.value_reduce": ForwardRule(
+        (0,),
+        (TangentFormula(scatter_value_reduce, (0, 1, 2, 3, 4), (0,), (), (0,)),),
+        (2,),
+    ),
+    "scatter_.value_reduce": ForwardRule(
+        (0,),
+        (TangentFormula(scatter_value_reduce, (0, 1, 2, 3, 4), (0,), (), (0,)),),
+        (2,),
+    ),
+    "index_reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(index_reduce_default, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "index_reduce_": ForwardRule(
+        (0, 3),
+        (TangentFormula(index_reduce_default, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "multi_margin_loss": ForwardRule(
+        (0,),
+        (TangentFormula(multi_margin_loss_default, (0, 1, 2, 3, 4, 5), (0,), (), (0,)),),
+        (1,),
+    ),
+    "multilabel_margin_loss_forward": ForwardRule(
+        (0,),
+        (TangentFormula(multilabel_margin_loss_forward_default, (0, 1, 2), (0,), (1,), (0,)),),
+        (1,),
+    ),
+    "linspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(linspace_Tensor_Tensor, (0, 1, 2, 3, 5), (0, 1), (), (0,)),),
+        (),
+    ),
+    "linspace.Tensor_Scalar": ForwardRule(
+        (0,),
+        (TangentFormula(linspace_Tensor_Scalar, (2, 3, 5), (0,), (), (0,)),),
+        (),
+    ),
+    "linspace.Scalar_Tensor": ForwardRule(
+        (1,),
+        (TangentFormula(linspace_Scalar_Tensor, (2, 3, 5), (1,), (), (0,)),),
+        (),
+    ),
+    "logspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(logspace_Tensor_Tensor, (0, 1, 2, 3, 4, 6), (0, 1), (0,), (0,)),),
+        (),
+    ),
+    "logspace.Tensor_Scalar": ForwardRule(
+        (0,),
+        (TangentFormula(logspace_Tensor_Scalar, (2, 3, 4, 6), (0,), (0,), (0,)),),
+        (),
+    ),
+    "logspace.Scalar_Tensor": ForwardRule(
+        (1,),
+        (TangentFormula(logspace_Scalar_Tensor, (2, 3, 4, 6), (1,), (0,), (0,)),),
+        (),
+    ),
     "binomial": ForwardRule((), (), (0, 1)),
 }

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 def adapt_user_kernel(operator: Operator, function: Function) -> Function:
     """A function on Tensors, called as PyTorch calls Python kernels. Results that do not fit raise RuntimeError."""
     signature = operator.signature
-    check = return_checker(operator)
+    check = return_checker(operator, refuses_none=True)
     split = signature.split
     if signature.is_plain and signature.returns == ("Tensor",):
 

@@ -25,6 +25,15 @@ class Differentiable:
         edge: Any
         extra: Extra | None
 
+    def _check_no_tangent(self, what: str) -> None:
+        """Raise RuntimeError where the tensor leaves the world in which it has a tangent."""
+        from opwright.autograd.tangents import are_seen, current_tangent
+
+        if are_seen() and current_tangent(self) is not None:  # type: ignore[arg-type]
+            raise RuntimeError(
+                f"Can't {what} a Tensor that has a tangent: it would be lost. Use tensor.detach() first."
+            )
+
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this tensor."""

@@ -19,7 +19,7 @@ from opwright.registry import Removable, as_key, generated_namespaces, register,
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
-__all__ = ["Library", "caller", "lasting_library"]
+__all__ = ["Library", "caller", "lasting_library", "split_name"]
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
@@ -279,6 +279,16 @@ def lasting_library(namespace: str) -> Library:
 
 def _name(key: Key) -> str:
     return key.name if isinstance(key, DispatchKey) else key
+
+
+def split_name(qualname: object, function: str) -> tuple[str, str]:
+    """The namespace of a qualified name, and the rest. Raises ValueError."""
+    if not isinstance(qualname, str):
+        raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")
+    namespace, separator, name = qualname.partition("::")
+    if not (namespace and separator and name) or "::" in name:
+        raise ValueError(f"{function}: {qualname!r} is no qualified name of an operator, which is namespace::name")
+    return namespace, name
 
 
 def caller() -> str:

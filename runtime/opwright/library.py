@@ -13,7 +13,7 @@ from opwright.dispatcher import Operator
 from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
-from opwright.libraries import Library, caller, lasting_library, scoped_library
+from opwright.libraries import Library, caller, lasting_library, scoped_library, split_name
 from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
     "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_torch_dispatch", "register_vmap", "split_name",
+    "register_kernel", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -202,13 +202,3 @@ def __getattr__(name: str) -> Any:
     from opwright import custom_ops
 
     return getattr(custom_ops, name)
-
-
-def split_name(qualname: object, function: str) -> tuple[str, str]:
-    """The namespace of a qualified name, and the rest. Raises ValueError."""
-    if not isinstance(qualname, str):
-        raise ValueError(f"{function}({qualname}): expected an operator's name, got {type(qualname).__name__}")
-    namespace, separator, name = qualname.partition("::")
-    if not (namespace and separator and name) or "::" in name:
-        raise ValueError(f"{function}: {qualname!r} is no qualified name of an operator, which is namespace::name")
-    return namespace, name

@@ -10,7 +10,7 @@ import numpy as np
 
 from opwright.devices import backend_of
 from opwright.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
-from opwright.keys import META
+from opwright.keys import META, TANGENT
 from opwright.tensor import Tensor
 
 Values = np.ndarray[Any, Any]
@@ -104,10 +104,18 @@ def _sizes(shape: tuple[Any, ...]) -> str:
 
 
 def _gradient_notes(tensor: Tensor) -> list[str]:
+    tangent = _tangent_note(tensor) if tensor.keys & TANGENT else []
     node = tensor.grad_fn
     if node is not None:
-        return [f"grad_fn=<{node.name().rpartition('::')[2]}>"]
-    return ["requires_grad=True"] if tensor.requires_grad else []
+        return [f"grad_fn=<{node.name().rpartition('::')[2]}>", *tangent]
+    return [*(["requires_grad=True"] if tensor.requires_grad else []), *tangent]
+
+
+def _tangent_note(tensor: Tensor) -> list[str]:
+    from opwright.autograd.tangents import current_tangent
+
+    tangent = current_tangent(tensor)
+    return [] if tangent is None else [f"tangent={format_tensor(tangent)}"]
 
 
 def _body(values: Values, indent: int) -> str:

@@ -17,13 +17,15 @@ __all__ = ["return_checker", "show_result"]
 Check = Callable[[Any], Any]
 
 
-def return_checker(operator: Operator) -> Check:
+def return_checker(operator: Operator, *, refuses_none: bool = False) -> Check:
     """A function from what a kernel returned to what the call returns: numbers converted, a list for several returns
-    made a tuple. It raises RuntimeError for a wrong type or count. None stands for a Tensor that was not computed."""
+    made a tuple. It raises RuntimeError for a wrong type or count. None stands for a Tensor that was not computed; with
+    `refuses_none`, only where a mask tells the operator which results are wanted (`bool[3] output_mask`)."""
     returns = operator.signature.returns
     if not returns:
         return lambda result: _check_nothing(operator, result)
-    checks = [_checker(text) for text in returns]
+    may_be_left_out = not refuses_none or any(text.startswith("bool[") for text in operator.signature.types)
+    checks = [_checker(f"{text}?" if may_be_left_out and text == "Tensor" else text) for text in returns]
     if len(returns) == 1:
         return lambda result: _check_one(operator, checks[0], returns[0], result, "")
     return lambda result: _check_several(operator, checks, result)
@@ -62,7 +64,9 @@ def _checker(text: str) -> Check:
         return _tuple_of([_checker(item) for item in split_types(f"() -> {text}")[1]])
     if not is_tensor_like(text):
         return converter(text)
-    return _tensor_list if "[" in text else _tensor
+    if "[" in text:
+        return _tensor_list
+    return _optional_tensor if text.endswith("?") else _tensor
 
 
 def _tuple_of(checks: list[Check]) -> Check:
@@ -75,6 +79,12 @@ def _tuple_of(checks: list[Check]) -> Check:
 
 
 def _tensor(value: Any) -> Any:
+    if value is None:
+        raise Mismatch("it is None where a Tensor is declared (is a return statement missing?)")
+    return _optional_tensor(value)
+
+
+def _optional_tensor(value: Any) -> Any:
     if value is None or isinstance(value, Tensor):
         return value
     raise Mismatch("wrap an array with opwright.from_numpy" if hasattr(value, "dtype") else "")
@@ -83,7 +93,7 @@ def _tensor(value: Any) -> Any:
 def _tensor_list(value: Any) -> list[Any]:
     if not isinstance(value, list | tuple):
         raise Mismatch
-    return [_tensor(item) for item in value]
+    return [_optional_tensor(item) for item in value]
 
 
 def _error(operator: Operator, expected: str, value: Any, which: str, reason: str = "") -> RuntimeError:

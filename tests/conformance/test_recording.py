@@ -121,6 +121,40 @@ def test_a_write_is_refused_before_anything_is_written() -> None:
     assert (x.detach().array == before).all()
 
 
+def test_what_has_a_gradient_keeps_its_size() -> None:
+    x = leaf(3)
+    with pytest.raises(RuntimeError, match="cannot resize a tensor that requires grad"):
+        (x * 2).resize_([4])
+    assert opwright.zeros([3]).resize_([4]).shape == (4,)
+
+
+def test_a_kernel_over_operators_is_recorded_as_a_whole() -> None:
+    def doubled(self: opwright.Tensor) -> opwright.Tensor:
+        return self + self
+
+    handle = opwright.registry.register("aten::sin", "CPU", doubled)
+    try:
+        x = leaf(3)
+        y = opwright.sin(x)
+        assert y.grad_fn.name() == "SinBackward0"
+        (gradient,) = opwright.autograd.grad(y.sum(), x)
+        np.testing.assert_allclose(gradient.array, np.cos(x.detach().array))
+    finally:
+        handle.remove()
+
+
+def test_saved_tensors_can_be_looked_at() -> None:
+    x = leaf(3)
+    node = recorded(x.pow(2))
+    assert node._saved_self is x and node._saved_exponent == 2
+    assert recorded(x.exp())._saved_result.requires_grad
+    node.release()
+    with pytest.raises(RuntimeError, match="a second time"):
+        _ = node._saved_self
+    with pytest.raises(AttributeError):
+        _ = node._saved_other
+
+
 def test_comparisons_in_place_have_the_gradient_zero() -> None:
     x = leaf(3)
     (gradient,) = opwright.autograd.grad((x * 2).lt_(3).sum(), x)

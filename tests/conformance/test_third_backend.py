@@ -162,3 +162,12 @@ def test_removed_kernels_are_gone(lists: Any) -> None:
     handle.remove()
     with pytest.raises(opwright.DispatchError):
         opwright.neg(mine)
+
+
+def test_calls_on_the_backend_are_recorded(lists: Any) -> None:
+    _, mine = tensor(2, 3)
+    _, gradient = tensor(2, 3)
+    mine.requires_grad_()
+    (found,) = opwright.autograd.grad(mine * mine, mine, gradient)
+    assert type(found.array) is Lists
+    np.testing.assert_allclose(values(found), 2 * values(mine) * values(gradient))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,10 +21,12 @@ TOLERANCES = {"float64": {"rtol": 1e-10, "atol": 1e-10}, "float32": {"rtol": 1e-
 
 
 def example(name: str, library: ModuleType) -> ModuleType:
-    """The example's module, in which `ow` is the library."""
-    source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
-    made = ModuleType(name)
-    exec(compile(source.replace("import opwright", f"import {library.__name__}"), name, "exec"), made.__dict__)
+    """The example over a library: both have the same names."""
+    spec = spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    made.ow, made.F = library, library.nn.functional  # type: ignore[attr-defined]
     return made
 
 

@@ -190,6 +190,21 @@ def test_with_keyset(library: Library) -> None:
     assert given == [dispatch.KeySet(["AutogradCPU", "CPU"])]
 
 
+def test_a_kernel_that_returns_none(library: Library) -> None:
+    """A missing return statement is found at once, not by whoever uses the result."""
+    library.define("f(Tensor x) -> Tensor")
+    library.define("g(Tensor x) -> (Tensor, Tensor)")
+    library.define("h(Tensor x) -> (Tensor?, int)")
+    library.define("masked(Tensor x, bool[2] output_mask) -> (Tensor, Tensor)")
+    for name, result in (("f", None), ("g", (X, None)), ("h", (None, 1)), ("masked", (None, X))):
+        library.impl(name, lambda x, output_mask=None, result=result: result, "CPU")
+    for name in ("f", "g"):
+        with pytest.raises(RuntimeError, match=r"None where a Tensor is declared.*return statement missing"):
+            getattr(namespace(library), name)(X)
+    assert namespace(library).h(X) == (None, 1)
+    assert namespace(library).masked(X, [False, True]) == (None, X)
+
+
 def test_fallback(library: Library) -> None:
     library.define("f(Tensor x, *, int y=1) -> int")
     library.impl("f", lambda x, y=1: y, "CPU")

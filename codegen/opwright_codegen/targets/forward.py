@@ -35,7 +35,7 @@ from opwright_codegen.formula_ast import (
     rewrite,
     walk,
 )
-from opwright_codegen.formula_emit import Spelling
+from opwright_codegen.formula_emit import Spelling, emit
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.layout import LINE, fill_comment, formula_lines, quoted
@@ -112,17 +112,16 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
     formulas = [forward.formula for rule in found for forward in rule.entry.forward if forward.formula is not None]
     taken = [*_RESERVED, *(name for rule in found for name in rule.functions)]
     modules, backward = backward_functions(formulas, functions, taken)
-    operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     made = []
     rows = []
     for rule in found:
         for name, forward in zip(rule.functions, rule.entry.forward, strict=True):
-            made.append(_Builder(rule.views[0], name, forward, operators, backward, modules.values()).build())
+            made.append(_Builder(rule.views[0], name, forward, view.calls, backward, modules.values()).build())
         rows += [_row(each, rule) for each in rule.views]
     words = words_in(text for each in made for text in (each.signature, *each.statements))
     whole = [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    extra += [(".", "ops", "ops")] if "ops" in words else []
+    extra += view.imports(words)
     used = (
         (words & {"Any", "dtypes", "or_zeros", "sum_terms"}) | {"ForwardRule"} | ({"TangentFormula"} if made else set())
     )
@@ -173,8 +172,13 @@ class _Builder:
             if len(self.tangents) > 1 and any(name in each and len(each) > 1 for each in counts):
                 yield f"{own} = or_zeros({own}, {self.own[name]})"
         if len(terms) > 1:
-            choices = tuple(self._choice(*pair) for pair in zip(terms, counts, strict=True))
-            yield from self._returned(Call(Verbatim("sum_terms"), choices))
+            choices = [self._choice(*pair) for pair in zip(terms, counts, strict=True)]
+            is_long = any(len(emit(choice, self._spelling)) > LINE - 9 for choice in choices)
+            for place, names in enumerate(counts):
+                if is_long and len(names) == 1:
+                    yield from self._assigned(f"term{place}", terms[place], *names)
+                    choices[place] = Verbatim(f"term{place}")
+            yield from self._returned(Call(Verbatim("sum_terms"), tuple(choices)))
         else:
             yield from self._returned(terms[0])
 
@@ -183,6 +187,7 @@ class _Builder:
         if len(names) != 1:
             return term
         (name,) = names
+        term = self._spelled(term)
         return Conditional(Comparison(Verbatim(self.tangents[name]), (("is", Constant(None)),)), Constant(None), term)
 
     def _returned(self, formula: Formula) -> Iterator[str]:
@@ -195,15 +200,27 @@ class _Builder:
             case _:
                 yield text
 
+    def _assigned(self, variable: str, term: Formula, name: str) -> Iterator[str]:
+        """The statements that compute a term where its tangent is given."""
+        yield f"{variable} = None"
+        yield f"if {self.tangents[name]} is not None:"
+        yield formula_lines(self._spelled(term), self._spelling, 8, f"    {variable} = ")
+
     def _lines(self, formula: Formula, before: str) -> str:
-        spelling = Spelling(
+        return formula_lines(self._spelled(formula), self._spelling, 4, before)
+
+    def _spelled(self, formula: Formula) -> Formula:
+        return rewrite(spelled(formula, {}, self.operators), self._called)
+
+    @property
+    def _spelling(self) -> Spelling:
+        return Spelling(
             builtin="builtins.",
             arguments=self.own
             | {f"{name}_p": own for name, own in self.own.items()}
             | {f"{name}_t": own for name, own in self.tangents.items()}
             | self.own_results,
         )
-        return formula_lines(rewrite(spelled(formula, {}, self.operators), self._called), spelling, 4, before)
 
     def _called(self, part: Formula) -> Formula | None:
         return Verbatim(self.functions[part.name]) if _is_function(part) else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from opwright.autograd import detach as _detach  # noqa: F401
 from opwright.autograd import graph
+from opwright.autograd import resizing as _resizing  # noqa: F401
 from opwright.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from opwright.autograd.differentiate import backward, grad
 from opwright.autograd.function import Function, once_differentiable

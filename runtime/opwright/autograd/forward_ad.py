@@ -13,6 +13,7 @@ from opwright.autograd.modes import Switch
 from opwright.autograd.tangents import (
     Level,
     are_seen,
+    check_fit,
     current_level,
     current_tangent,
     fit_tangent,
@@ -90,7 +91,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise TypeError(f"Expected {name} to be a Tensor, but got: {type(value).__name__}")
         if value.dtype not in FLOATING and value.dtype not in COMPLEX:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype_name(value.dtype)}")
-    _check_fit(tensor, tangent)
+    check_fit(tensor, tangent)
     if current_tangent(tensor) is not None:
         raise RuntimeError("Making a dual Tensor of one that already has a tangent at this level is not supported.")
     if current_tangent(tangent) is not None:
@@ -105,6 +106,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The two parts of a dual tensor: its values, as a view that has no tangent, and the tangent itself, or None."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"unpack_dual() takes a Tensor, but got: {type(tensor).__name__}")
     if current_level.get() is None:
         return UnpackedDualTensor(tensor, None)
     _check_level(level, "use")
@@ -122,20 +125,3 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 def _check_level(level: int | None, verb: str) -> None:
     if level is not None and level != 0:
         raise RuntimeError(f"Trying to {verb} the dual level {level!r}, but the one this thread is in has the number 0")
-
-
-def _check_fit(tensor: Tensor, tangent: Tensor) -> None:
-    if tensor.shape != tangent.shape:
-        raise RuntimeError(
-            f"a tangent has the shape of its tensor, but that is {list(tensor.shape)} and the tangent's "
-            f"{list(tangent.shape)}"
-        )
-    if tensor.dtype != tangent.dtype:
-        raise RuntimeError(
-            f"a tangent has the dtype of its tensor, but that is {dtype_name(tensor.dtype)} and the tangent's "
-            f"{dtype_name(tangent.dtype)}"
-        )
-    if tensor.device != tangent.device:
-        raise RuntimeError(
-            f"a tangent is on the device of its tensor, but that is {tensor.device} and the tangent's {tangent.device}"
-        )

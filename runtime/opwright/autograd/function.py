@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from opwright.autograd import anomaly
+from opwright.autograd.function_jvp import cells_of, give_tangents
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence
@@ -19,9 +21,11 @@ from opwright.autograd.recording import (
     refresh,
 )
 from opwright.autograd.saved import Saved, save, save_result, unpack
+from opwright.autograd.tangents import ignoring_tangents
 from opwright.autograd.views import ViewOfBase
 from opwright.dtypes import COMPLEX, FLOATING
-from opwright.keys import GRAD, VIEW
+from opwright.keys import GRAD, TANGENT, VIEW
+from opwright.state import active_modes
 from opwright.tensor import Tensor, wrap_view
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -35,6 +39,7 @@ class FunctionCtx(MultipleOutputs):
 
     function: type[Function]
     takes_undefined = True
+    _is_in_jvp = False  # contexts of custom operators are made without a constructor
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(value, Tensor) and value.edge is not None for value in inputs)
@@ -49,6 +54,7 @@ class FunctionCtx(MultipleOutputs):
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._saved: tuple[Saved, ...] | None = ()
         self.saved_for_forward: tuple[Any, ...] = ()
+        self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`: to be called once, in forward."""
@@ -60,7 +66,7 @@ class FunctionCtx(MultipleOutputs):
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs or outputs for `jvp`."""
+        """Keep inputs or outputs for `jvp`, which finds them in `saved_tensors`."""
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
@@ -78,6 +84,8 @@ class FunctionCtx(MultipleOutputs):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` kept. Raises RuntimeError where it was freed, or written to since."""
+        if self._is_in_jvp:
+            return self.saved_for_forward
         saved = self._saved
         if saved is None:
             unpack(None, self)
@@ -134,6 +142,14 @@ class FunctionCtx(MultipleOutputs):
                 results[index] = fit(result, edge, self, index)
         return results
 
+    def call_jvp(self, tangents: Sequence[Any]) -> Any:
+        """What `jvp` returns for tangents of the inputs; in it `saved_tensors` are those kept for it."""
+        self._is_in_jvp = True
+        try:
+            return self.function.jvp(self, *tangents)
+        finally:
+            self._is_in_jvp = False
+
     _is_tensor: tuple[bool, ...] = ()
 
 
@@ -181,12 +197,19 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the operation, and record it where an input requires grad. Raises RuntimeError."""
+        keys = 0
         for value in args:
-            if isinstance(value, Tensor) and value.keys & VIEW:
-                refresh(value)
+            if isinstance(value, Tensor):
+                keys |= value.keys
+                if value.keys & VIEW:
+                    refresh(value)
+        modes = active_modes()
+        if modes is not None:
+            keys = (keys | modes.include) & modes.mask
+        cells = cells_of(cls, args) if keys & TANGENT else None
         ctx = cls._context(args)
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
-        with no_grad():
+        with no_grad(), ignoring_tangents() if keys & TANGENT else nullcontext():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
             else:
@@ -194,6 +217,8 @@ class Function:
                 cls.setup_context(ctx, args, output)
         several = isinstance(output, tuple)
         outputs = _finish(ctx, args, list(output) if several else [output], is_recorded)
+        if cells is not None:
+            give_tangents(ctx, args, cells, outputs)
         return tuple(outputs) if several else outputs[0]
 
 
@@ -217,6 +242,8 @@ def _finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_reco
     given = {id(value) for value in inputs if isinstance(value, Tensor)}
     results = [_result(ctx, number, each, given, is_recorded, len(outputs)) for number, each in enumerate(outputs)]
     _keep(ctx, outputs, results, is_recorded)
+    without = ctx._non_differentiable
+    ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
     ctx._dirty = ctx._non_differentiable = ctx._to_save = ()
     return results
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
+    "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
@@ -115,6 +116,14 @@ class Node:
         """Call `hook(grad_outputs)` before the node; it may return other gradients of the results."""
         return add_hook(self.more().prehooks, hook)
 
+    def __getattr__(self, name: str) -> Any:
+        """`_saved_NAME`, what the call saved under that name. Raises RuntimeError where it was freed."""
+        if name.startswith("_saved_"):
+            from opwright.autograd.saved import look_up
+
+            return look_up(self, name.removeprefix("_saved_"))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __call__(self, *grads: Gradient) -> Any:
         results = tuple(self.apply(*grads))
         return results[0] if len(results) == 1 else results
@@ -152,6 +161,16 @@ class RecordedSeveral(MultipleOutputs):
 
     __slots__ = ()
     takes_edges = True
+
+
+def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:
+    """The edges of each operand of a node: one of a tensor, whose count is None, as many as it has of a list."""
+    found: list[Any] = []
+    at = 0
+    for count in counts:
+        found.append(edges[at] if count is None else edges[at : at + count])
+        at += 1 if count is None else count
+    return found
 
 
 class AccumulateGrad(Node):

@@ -15,8 +15,9 @@ from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_
 from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
 from opwright.dtypes import COMPLEX, FLOATING
-from opwright.keys import GRAD, VIEW
+from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.signature import Signature
+from opwright.state import active_modes
 from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
@@ -97,22 +98,28 @@ def _note_rewrites(view: Tensor) -> None:
 
 def mark_view(view: Tensor, creation: str = "") -> Tensor:
     """Note why a recorded call must not write to a view, one of VIEW_ERRORS; found from the modes if not given."""
-    if not creation:
-        if is_inference_mode_enabled():
-            creation = "inference_mode"
-        elif not is_grad_enabled():
-            creation = "no_grad"
-    if creation and view.extra is not None:
-        view.extra.creation = creation
-    _note_rewrites(view)
+    extra = view.extra
+    if extra is not None:
+        if creation := creation or _creation_of_modes():
+            extra.creation = creation
+        if extra.storage is not None:
+            extra.rewrites = extra.storage.rewrites
     return view
 
 
 def mark_views(views: list[Tensor]) -> list[Tensor]:
-    """Note of views that one recorded call returned together that none of them must be written to."""
+    """Note of views that one call returned together that a recorded call must not write to any of them."""
+    creation = _creation_of_modes() or "several"
     for view in views:
-        mark_view(view, "several")
+        mark_view(view, creation)
     return views
+
+
+def _creation_of_modes() -> str:
+    modes = active_modes()
+    if modes is None:
+        return ""
+    return "inference_mode" if modes.include & INFERENCE else "" if modes.mask & GRAD else "no_grad"
 
 
 def check_writable(tensor: Tensor) -> None:

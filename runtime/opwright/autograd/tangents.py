@@ -26,8 +26,8 @@ from opwright.storage import Extra
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Level", "Tangent", "are_seen", "cell_of", "current_cell", "current_level", "current_tangent", "fit_tangent",
-    "ignoring_tangents", "move_tangent", "new_tangent", "set_tangent", "tangent_of", "write_tangent",
+    "Level", "Tangent", "are_seen", "cell_of", "check_fit", "current_cell", "current_level", "current_tangent",
+    "fit_tangent", "ignoring_tangents", "move_tangent", "new_tangent", "set_tangent", "tangent_of", "write_tangent",
 ]  # fmt: skip
 
 
@@ -122,6 +122,24 @@ def move_tangent(tensor: Tensor, cell: Tangent | None) -> None:
             tensor.extra = Extra()
         tensor.extra.tangent = cell
         tensor.keys |= TANGENT
+
+
+def check_fit(tensor: Tensor, tangent: Tensor) -> None:
+    """Raise RuntimeError for a tangent that a user gave and that is not of its tensor's shape, dtype and device."""
+    if tensor.shape != tangent.shape:
+        raise RuntimeError(
+            f"a tangent has the shape of its tensor, but that is {list(tensor.shape)} and the tangent's "
+            f"{list(tangent.shape)}"
+        )
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(
+            f"a tangent has the dtype of its tensor, but that is {dtype_name(tensor.dtype)} and the tangent's "
+            f"{dtype_name(tangent.dtype)}"
+        )
+    if tensor.device != tangent.device:
+        raise RuntimeError(
+            f"a tangent is on the device of its tensor, but that is {tensor.device} and the tangent's {tangent.device}"
+        )
 
 
 def new_tangent(value: Tensor, like: Tensor, taken: tuple[Tensor, ...] = ()) -> Tensor:

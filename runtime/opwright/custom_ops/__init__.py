@@ -3,7 +3,8 @@
 Loaded when `opwright.library` is first asked for one of these names.
 """
 
-from opwright.custom_ops.definition import CustomOpDef, custom_op, find_definition
+from opwright.custom_ops.decorator import custom_op
+from opwright.custom_ops.definition import CustomOpDef, find_definition
 from opwright.custom_ops.functions import (
     register_autocast,
     register_autograd,

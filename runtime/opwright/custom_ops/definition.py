@@ -1,4 +1,4 @@
-"""`custom_op`: an operator from a Python function, its schema from the annotations."""
+"""`CustomOpDef`: an operator made of a Python function, and what is registered for it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import functools
 import importlib
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Final
 
-from opwright import _schema
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
@@ -28,73 +27,23 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
 from opwright.registrations import Shim, UserKernel, Wrapper, lock
 from opwright.schema_inference import InferredSchema, infer
-from opwright.schema_tags import check_tagged
-from opwright.tags import Tag, as_tags
+from opwright.tags import Tag
 
-__all__ = ["CustomOpDef", "custom_op", "find_definition"]
+__all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
 
 Function = Callable[..., Any]
 DeviceTypes = str | Sequence[str] | None
 _definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef]] = weakref.WeakValueDictionary()
 
 
-def custom_op(
-    name: str,
-    fn: Function | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None,
-    schema: str | None = None,
-    tags: str | Iterable[str] | None = (),
-) -> Any:
-    """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
-    decorator where `fn` is left out. Returns a CustomOpDef.
-
-    `mutates_args` are the names of the arguments that the function writes to, or "unknown" for all. `device_types`:
-    for which devices the function is (None: all). `schema`, `(Tensor x) -> Tensor`, is taken in place of the one that
-    the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
-    writes to its first argument and returns it; with `out`, to keyword-only ones.
-
-    The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
-    schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
-    `torch.library.custom_op`.
-    """
-    _check_name(name)
-
-    def define(function: Function) -> CustomOpDef:
-        known = as_tags(tags)
-        parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
-        return CustomOpDef(name, function, parts, device_types, known)
-
-    return define if fn is None else define(fn)
-
-
-def _check_name(name: str) -> None:
-    namespace, separator, rest = name.partition("::")
-    base, dot, overload = rest.partition(".")
-    words = (namespace, base, overload) if dot else (namespace, base)
-    if not separator or not all(word.isidentifier() for word in words):
-        raise ValueError(f"{name!r} is no qualified name of an operator: write namespace::name")
-
-
-def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
-    """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
-    parsed = _schema.parse_definition(f"{name}{schema}")
-    declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
-    written = [argument.name for argument in parsed.arguments if argument.is_write]
-    if mutates_args != "unknown" and set(written) != set(mutates_args):
-        raise ValueError(
-            f"{name}: mutates_args is {sorted(mutates_args)}, but the schema {schema} says that the operator writes to "
-            f"{sorted(written)}: make these agree"
-        )
-    check_tagged(parsed, tags)
-    mutated = tuple(position for position, argument in enumerate(parsed.arguments) if argument.is_write)
-    return InferredSchema(declaration, arguments, kwarg_only, mutated, (), False)
-
-
 class CustomOpDef:
-    """A custom operator: call it, and register more of it. `custom_op` makes it."""
+    """A custom operator: call it, and register more of it. `custom_op` makes it.
+
+    `__call__` is the operator's stub, once it is rendered: a slot, so that no function of ours stands in between.
+    """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Function
 
     def __init__(
         self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
@@ -103,8 +52,10 @@ class CustomOpDef:
         self.__name__ = getattr(function, "__name__", name)
         self.__module__ = getattr(function, "__module__", "") or ""
         self.__doc__ = function.__doc__
+        self.__call__ = functools.partial(_call_first, weakref.ref(self))
         self._qualname = name
         self._schema = schema
+        self._earlier: weakref.ref[CustomOpDef] | None = None
         keys = keys_of_devices(device_types, schema.arguments, name)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
         with lock:
@@ -146,15 +97,16 @@ class CustomOpDef:
             operator.undefine()
             self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
             registered.give_way(self._registered)
+        self._earlier = weakref.ref(earlier)
+        known: CustomOpDef | None = earlier
+        while known is not None:
+            known.__call__ = functools.partial(_call_first, weakref.ref(known))
+            known = None if known._earlier is None else known._earlier()
 
     @property
     def _opoverload(self) -> Operator:
         """The operator, under PyTorch's name."""
         return self._registered.current().operator
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        stub = self._registered.operator._stub
-        return (self._opoverload if stub is None else stub)(*args, **kwargs)
 
     def _register_defaults(self) -> None:
         """What there is without further registrations: no gradients, and no fake kernel unless it is clear."""
@@ -292,6 +244,17 @@ class CustomOpDef:
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
+
+
+def _call_first(definition: weakref.ref[CustomOpDef], /, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator whose stub may not be rendered yet."""
+    found = definition()
+    assert found is not None  # it is being called
+    operator = found._opoverload
+    result = operator(*args, **kwargs)
+    if operator.stub is not None:
+        found.__call__ = operator.stub
+    return result
 
 
 def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:

@@ -19,8 +19,7 @@ from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
 from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey
-from opwright.libraries import Library, lasting_library
-from opwright.library import split_name
+from opwright.libraries import Library, lasting_library, split_name
 from opwright.registrations import Wrapper
 from opwright.registry import register
 

@@ -9,9 +9,7 @@ from typing import Any, Final
 from opwright.autograd.function import NOTHING, FunctionCtx
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.nodes import Output, next_sequence
-from opwright.autograd.recording import (
-    mark_view,
-)
+from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
 from opwright.dtypes import COMPLEX, FLOATING
@@ -44,8 +42,9 @@ class OperatorContext(FunctionCtx):
                 zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
                 for grad, output in zip(grads, self.outputs, strict=True)
             )
-        if self.is_list:
-            grads = (list(grads),)
+        if self.lengths:
+            each = iter(grads)
+            grads = tuple(next(each) if n is None else [next(each) for _ in range(n)] for n in self.lengths)
         found = type(self).backward(self, *grads)
         results = list(found) if isinstance(found, tuple) else [found]
         needs = self.needs_input_grad
@@ -74,7 +73,8 @@ class OperatorContext(FunctionCtx):
         ]
         return f"argument '{edges[index]}'"
 
-    is_list = False  # whether the operator returns a list: `backward` takes one list of gradients then
+    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
+    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
 
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
@@ -123,7 +123,7 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
             "backward": backward,
             "operator": operator,
             "fewest": min(signature.fewest, signature.positional),
-            "is_list": signature.returns == ("Tensor[]",),
+            "returns_lists": any(text.startswith("Tensor") and text.endswith("[]") for text in signature.returns),
             "tensors": frozenset(argument.position for argument in signature.tensors if not argument.is_list),
         },
     )
@@ -145,7 +145,8 @@ def finish(node: OperatorContext, result: Any) -> Any:
     if type(result) is Tensor:
         node.outputs = (_output(node, 0, result),)
     elif isinstance(result, list | tuple):
-        node.outputs = [_output(node, number, each) for number, each in enumerate(result)]
+        flat = _without_lists(node, result) if node.returns_lists else result
+        node.outputs = [_output(node, number, each) for number, each in enumerate(flat)]
     else:
         node.outputs = (None,)
     if node._to_save:
@@ -153,6 +154,13 @@ def finish(node: OperatorContext, result: Any) -> Any:
         node._to_save = ()
     node._non_differentiable = ()
     return result
+
+
+def _without_lists(node: OperatorContext, result: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """The results with what lists among them hold in their place; the node keeps the lengths of these."""
+    results = (result,) if type(result) is list else result
+    node.lengths = tuple(len(each) if type(each) is list else None for each in results)
+    return [item for each in results for item in (each if type(each) is list else (each,))]
 
 
 def _output(node: OperatorContext, number: int, result: Any) -> Output | None:

@@ -164,6 +164,26 @@ def test_lists_of_tensors(x: Tensor, total: CustomOpDef) -> None:
     assert [each.tolist() for each in found] == [[2, 2], [3, 3]]
 
 
+def test_lists_among_several_results(x: Tensor) -> None:
+    @custom_op("made::parts", mutates_args=())
+    def parts(x: Tensor) -> tuple[list[Tensor], int, Tensor]:
+        return [x[:1] * 2, x[1:] * 3], 2, x * 4
+
+    seen: list[Any] = []
+
+    def backward(ctx: Any, parts: list[Tensor], count: None, grad: Tensor) -> Tensor:
+        seen[:] = [[each.tolist() for each in parts], count, grad.tolist()]
+        return opwright.cat([parts[0] * 2, parts[1] * 3]) + grad * 4
+
+    first, _, last = parts(x)
+    assert first[0].requires_grad and last.requires_grad
+    parts.register_autograd(backward)
+    first, _, last = parts(x)
+    assert grad_of(first[1], x)[0].tolist() == [0, 3] and seen == [[[0], [1]], None, [0, 0]]
+    found = opwright.autograd.grad([*first, last], x, [opwright.ones_like(each) for each in (*first, last)])
+    assert found[0].tolist() == [6, 7]
+
+
 @pytest.mark.parametrize("grads", [None, [None], (None, None), opwright.ones(2)])
 def test_gradients_of_another_structure(x: Tensor, total: CustomOpDef, grads: Any) -> None:
     total.register_autograd(lambda ctx, _: (grads, None, None))

@@ -89,7 +89,7 @@ def cholesky_forward(tangent: Tensor, L: Tensor, upper: bool) -> Tensor:
     return found.mH if upper else found
 
 
-def _is_vector(A: Tensor, X: Tensor) -> bool:
+def is_vector(A: Tensor, X: Tensor) -> bool:
     """Whether the right side of a system is one vector (for each matrix), as torch.linalg.solve decides."""
     return X.ndim == 1 or (A.ndim - 1 == X.ndim and tuple(A.shape[:-1]) == tuple(X.shape))
 
@@ -101,8 +101,8 @@ def solve_backward(
     of_right = aten._linalg_solve_ex(A.mH, grad, left=left)[0]
     if not mask[0]:
         return None, of_right
-    is_vector = _is_vector(A, X)
-    columns, solution = (each.unsqueeze(-1) if is_vector else each for each in (of_right, X))
+    vector = is_vector(A, X)
+    columns, solution = (each.unsqueeze(-1) if vector else each for each in (of_right, X))
     of_matrix = -columns @ solution.mH if left else -solution.mH @ columns
     return of_matrix, of_right if mask[1] else None
 
@@ -160,6 +160,8 @@ def eigh_backward(
     if grad_vectors is None:
         if grad_values is None:
             return None
+        if not vectors.numel() and values.numel():
+            raise RuntimeError("_linalg_eigh has no gradient with compute_v=False: it does not compute what that needs")
         inner = aten.diag_embed(grad_values)
         return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)
     inner = vectors.mH @ grad_vectors

@@ -192,7 +192,7 @@ def embedding_backward(
     return aten.index_add(aten.new_zeros(grad, shape), 0, flat, rows)
 
 
-def _statistics(input: Tensor, dims: Sequence[int], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
+def statistics(input: Tensor, dims: Sequence[int], eps: float, dtype: Any) -> tuple[Tensor, Tensor]:
     """The mean and the inverse deviation again, with a history of their own: those that the forward call gives out have
     none, which would make them constants in a second derivative."""
     input = aten.to(input, dtype)
@@ -221,7 +221,7 @@ def layer_norm_backward(
     """The gradients of input, weight and bias."""
     outer = input.ndim - len(normalized_shape)
     if opwright.is_grad_enabled():
-        mean, rstd = _statistics(input, range(outer, input.ndim), eps, rstd.dtype)
+        mean, rstd = statistics(input, range(outer, input.ndim), eps, rstd.dtype)
     centred = (input - mean) * rstd
     scaled = grad if weight is None else grad * weight
     of_input = _normalized_backward(scaled, centred, rstd, range(outer, input.ndim)) if mask[0] else None
@@ -281,7 +281,7 @@ def batch_norm_backward(
     if not training and running_mean is not None and running_var is not None:
         mean, rstd = running_mean, aten.rsqrt(running_var + eps)
     elif opwright.is_grad_enabled():
-        mean, rstd = _statistics(input, dims, eps, rstd.dtype)
+        mean, rstd = statistics(input, dims, eps, rstd.dtype)
     rstd = aten.reshape(rstd, shape)
     centred = (input - aten.reshape(mean, shape)) * rstd
     scaled = grad if weight is None else grad * aten.reshape(weight, shape)
