@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
+    "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
@@ -75,6 +76,10 @@ class Node:
     def name(self) -> str:
         """The name of what was recorded, `AddBackward0`."""
         return type(self).__name__
+
+    def input_name(self, index: int) -> str:
+        """What errors say of the operand of an edge, where that has a name."""
+        return ""
 
     def output(self, number: int) -> Output:
         """Shape, dtype and device of a result, the `number`th."""
@@ -177,6 +182,16 @@ class RecordedSeveral(MultipleOutputs):
 
     def __init_subclass__(cls) -> None:
         add_saved_attributes(cls)
+
+
+def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:
+    """The edges of each operand of a node: one of a tensor, whose count is None, as many as it has of a list."""
+    found: list[Any] = []
+    at = 0
+    for count in counts:
+        found.append(edges[at] if count is None else edges[at : at + count])
+        at += 1 if count is None else count
+    return found
 
 
 class AccumulateGrad(Node):

@@ -64,9 +64,10 @@ class OperatorContext(FunctionCtx):
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
         if not self.fewest <= len(results) <= len(needs):
+            names = ", ".join(self.operator.signature.names[: len(needs)])
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): backward returns one for each positional argument of {self.operator.name}"
+                f"{len(results)}): backward returns one for each positional argument of {self.operator.name} ({names})"
             )
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
@@ -74,6 +75,16 @@ class OperatorContext(FunctionCtx):
             if edge is not None and grad is not None:
                 flat[index] = fit(grad, edge, self, index)
         return flat
+
+    def input_name(self, index: int) -> str:
+        """Which argument an edge is of."""
+        names = self.operator.signature.names
+        edges = [
+            f"{name}[{item}]" if type(needs) is list else name
+            for name, needs in zip(names, self.needs_input_grad, strict=False)
+            for item in range(len(needs) if type(needs) is list else 1)
+        ]
+        return f"argument '{edges[index]}'"
 
     returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
     lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
