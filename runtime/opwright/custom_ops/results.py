@@ -44,7 +44,8 @@ def result_checker(operator: Operator, function: Callable[..., Any]) -> Check:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """A function's name, file and line."""
+    """A function's name, file and line; those of the function that a wrapper stands for."""
+    function = getattr(function, "__wrapped__", function)
     name = getattr(function, "__qualname__", None) or repr(function)
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
