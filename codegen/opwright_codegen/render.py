@@ -36,6 +36,7 @@ from opwright_codegen.targets import (
 from opwright_codegen.targets import kernels as kernel_shims
 from opwright_codegen.targets.kernels import shim_names
 from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.views import NamespaceView, namespace_view
 
 __all__ = ["render", "render_operator"]
@@ -50,24 +51,28 @@ def render(
     strict: bool,
     derivatives: DerivativeSet | None = None,
     gradients: KernelModules | None = None,
+    used: Sequence[UsedPackage] = (),
     only: Collection[str] | None = None,
     project: Path | None = None,
 ) -> dict[str, str]:
     """The files of `package`, name to text, for operators of one namespace.
 
     `derivatives`, with formulas over the backward functions of `gradients`, say what is recorded; without, nothing is.
+    `used`: packages of other operators that formulas may call.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
     alone. Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
-    view = namespace_view(operators, namespace, package, project)
+    view = namespace_view(operators, namespace, package, project, used)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
-    recorded = _Recorded((), (), gradients or KernelModules(()))
+    recorded = _Recorded((), (), (), gradients or KernelModules(()))
     if derivatives is not None:
+        recordings = autograd.recordings(view, operators, derivatives)
         recorded = recorded._replace(
-            recordings=autograd.recordings(view, operators, derivatives),
+            recordings=recordings,
+            skipped=autograd.without_history(view, operators, derivatives, recordings),
             rules=forward.rules(view, operators, derivatives),
         )
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
@@ -92,9 +97,11 @@ _Context = Callable[[], Mapping[str, object] | None]
 
 
 class _Recorded(NamedTuple):
-    """What the package records, how tangents go through it, and the modules of backward functions."""
+    """What the package records, what has no history, how tangents go through it, and the modules of backward
+    functions."""
 
     recordings: Sequence[autograd.Recording]
+    skipped: Sequence[str]
     rules: Sequence[forward.Rule]
     gradients: KernelModules
 
@@ -106,7 +113,7 @@ def _files(
     recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
-    has_wrappers = bool(recorded.recordings or inplace_or_view.wrapped(bindings))
+    has_wrappers = bool(recorded.recordings or recorded.skipped or inplace_or_view.wrapped(bindings))
     yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
@@ -119,7 +126,11 @@ def _files(
     yield autograd.FILE, autograd.TEMPLATE, partial(_autograd, view, recorded, shims["CPU"])
     yield forward.FILE, forward.TEMPLATE, lambda: forward.context(view, recorded.rules, recorded.gradients)
     yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
-    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
+    yield (
+        "register.py",
+        register.TEMPLATE,
+        lambda: register.context(bindings, shims, recorded.recordings, recorded.skipped),
+    )
 
 
 def _autograd(view: NamespaceView, recorded: _Recorded, shims: Mapping[str, ShimNames]) -> Mapping[str, object] | None:

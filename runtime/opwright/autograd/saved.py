@@ -23,7 +23,7 @@ from opwright.tensor import Tensor
 
 __all__ = [
     "Saved", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
-    "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
+    "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -125,6 +125,11 @@ def save_result(result: Tensor, number: int = 0) -> Saved:
     return _SavedResult(result, number)
 
 
+def save_results(results: Iterable[Tensor]) -> Saved:
+    """The node's results, where they are one list, as the node keeps them."""
+    return [save_result(result, number) for number, result in enumerate(results)]
+
+
 def save_optional(tensor: Tensor | None) -> Saved:
     """A tensor, or None, as a node keeps it."""
     return _ABSENT if tensor is None else save(tensor)
@@ -179,11 +184,8 @@ def unpack_all(saved: Saved, node: Node) -> Any:
     return None if saved is _ABSENT else [unpack_optional(each, node) for each in saved]
 
 
-def look_up(node: Node, name: str) -> Any:
-    """What a node saved under a name, tensors unpacked. Raises AttributeError for what it did not."""
-    slot = next((slot for slot in (name, f"{name}_") if slot in getattr(type(node), "__slots__", ())), "")
-    if not slot:
-        raise AttributeError(f"{node.name()} saves nothing called {name!r}")
+def look_up(node: Node, slot: str) -> Any:
+    """What a node saved in a slot, tensors unpacked. Raises RuntimeError where it was freed."""
     value = getattr(node, slot)
     if slot not in node.saved:
         return value
