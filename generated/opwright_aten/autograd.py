@@ -11431,6 +11431,7 @@ class AvgPool3DBackward0(Recorded):
                 self.padding,
                 self.count_include_pad,
                 self.divisor_override,
+                3,
             ),
         )
 
