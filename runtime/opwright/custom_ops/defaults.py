@@ -49,6 +49,7 @@ def given_defaults(operator: Operator, function: Function) -> Function:
     own = getattr(function, "__kwdefaults__", None) or {}
     needed = [name for name in code.co_varnames[end : end + code.co_kwonlyargcount] if name not in own]
 
+    @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         signature = operator.signature
         for name in needed:

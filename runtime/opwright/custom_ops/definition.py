@@ -15,15 +15,15 @@ from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
 from opwright.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
 from opwright.custom_ops.devices import keys_of_devices
-from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.registered import Registered
-from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.devices import Device
 from opwright.dispatcher import Operator, operators
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import RegistrationError
+from opwright.introspection import place_of
 from opwright.keys import DispatchKey
 from opwright.registrations import Shim, UserKernel, Wrapper, lock
 from opwright.schema_inference import InferredSchema
@@ -200,6 +200,7 @@ class CustomOpDef:
         """
         operator = self._opoverload
         check_differentiable(operator)
+        check_functions(operator, backward, setup_context, jvp)
         formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
         registered = self._registered.current()
         with lock:
