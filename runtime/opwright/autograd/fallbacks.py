@@ -11,7 +11,7 @@ then those gradients hold. Writes count in versions. Generated operators list al
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.autograd.nodes import Node
@@ -27,9 +27,10 @@ from opwright.autograd.recording import (
     record,
     register_hook,
 )
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
 from opwright.registrations import Wrapper
+from opwright.results import tensors_of
 from opwright.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
     written = [position for position in sorted(signature.written) if position < signature.positional]
 
     def kernel(*args: Any) -> Any:
-        operands = list(_tensors(args[position] for position in inputs))
+        operands = list(tensors_of(args[position] for position in inputs))
         edges = edges_of(operands)
         if not any(edge is not None for edge in edges):
             return below(*args)
         if outs:
             check_out(operator.name, *operands)
-        targets = list(_tensors(args[position] for position in written))
+        targets = list(tensors_of(args[position] for position in written))
         for target in targets:
             check_inplace(target)
         before = edges_of(targets)
@@ -113,12 +114,12 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         for target, edge in zip(targets, before, strict=True):
             if target.edge is not edge:
                 _warn_of(operator, target)
-            elif _has_gradient(target):
+            elif target.dtype in INEXACT:
                 others = tuple(e for tensor, e in zip(operands, edges, strict=True) if tensor is not target)
                 rebase_history(target, _node(NotImplementedNode, operator, (edge, *others)))
-        for each in _tensors((result,)):
+        for each in tensors_of((result,)):
             if each.edge is None:
-                if _has_gradient(each):
+                if each.dtype in INEXACT:
                     record(each, _node(kind, operator, edges))
             elif not any(each is operand for operand in operands):
                 _warn_of(operator, each)
@@ -145,19 +146,6 @@ def _warn_of(operator: Operator, tensor: Tensor) -> None:
         )
 
     register_hook(tensor, warn)
-
-
-def _has_gradient(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among values and in lists of them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from _tensors(value)
 
 
 def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
@@ -196,7 +184,7 @@ def count_writes(operator: Operator, below: Kernel) -> Kernel:
     written = sorted(operator.signature.written)
 
     def kernel(*args: Any) -> Any:
-        targets = list(_tensors(args[position] for position in written))
+        targets = list(tensors_of(args[position] for position in written))
         for target in targets:
             check_writable(target)
         result = below(*args)

@@ -12,7 +12,7 @@ from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
 from opwright.keys import GRAD, VIEW
 from opwright.tensor import Tensor
@@ -29,8 +29,12 @@ class OperatorContext(FunctionCtx):
     operator: Operator
     needs_input_grad: tuple[Any, ...]  # a bool for each positional argument, a list of them for a list
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
+    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
     materialize_grads = True
     saved_for_forward: tuple[Any, ...] = ()
+    _is_in_jvp = False
     _to_save: tuple[Tensor | None, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _saved: tuple[Saved, ...] | None = ()
@@ -62,9 +66,6 @@ class OperatorContext(FunctionCtx):
                 flat[index] = fit(grad, edge, self, index)
         return flat
 
-    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
-    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
-
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
         flat: list[Any] = []
@@ -81,8 +82,6 @@ class OperatorContext(FunctionCtx):
                 )
             flat.append(grad)
         return flat
-
-    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
 
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))
@@ -157,7 +156,7 @@ def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
     if not isinstance(result, Tensor):
         return None
     dtype = result.dtype
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         return None
     left_out = node._non_differentiable
     if left_out and any(result is each for each in left_out):
