@@ -35,8 +35,8 @@ GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
-    derivatives
-    names views targets render write cli
+    used_packages derivatives
+    names annotations views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors plugins sizes keys state dtypes devices metadata subclassing tensor results rules fake

@@ -145,7 +145,7 @@ class _Binder:
         self._kernels = kernels
         self._rules = rules
         self._strict = strict
-        self._packets = view.packets
+        self._view = view
         self._metas: dict[str, Meta] = {}
         self._bound: dict[tuple[str, bool, Kernel], Inline | Named | Unbound] = {}
         self.errors = Errors()
@@ -232,7 +232,7 @@ class _Binder:
                     _check_array_module(base, kernel)
                     scope = Scope.for_kernel(base.schema)
                 else:
-                    scope = Scope.for_composite(base.schema, self._packets)
+                    scope = Scope.for_composite(base.schema, self._view.calls)
                 bound = Inline(resolve(formula, scope))
             case NativeKernel() | RawKernel():
                 hint = "write the kernel in Python, over NumPy or CuPy"

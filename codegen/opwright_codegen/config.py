@@ -21,7 +21,7 @@ class Config:
 
     `output` is one folder, or one for each namespace. Kernel names that no module
     has are errors unless `strict_kernels` is False. `gradients` are the modules of the backward functions that the
-    formulas of `derivatives` may call.
+    formulas of `derivatives` may call, `uses` the packages whose operators formulas may call beside their own.
     """
 
     root: Path
@@ -34,6 +34,7 @@ class Config:
     strict_kernels: bool = True
     derivatives: Path | None = None
     gradients: tuple[str, ...] = ("opwright.kernels.gradients",)
+    uses: tuple[str, ...] = ("opwright_aten",)
 
 
 def find_config(start: Path) -> Config:
@@ -84,6 +85,7 @@ class _Reader:
             "strict_kernels": self._boolean,
             "derivatives": lambda key, value: root / self._text(key, value),
             "gradients": self._texts,
+            "uses": self._texts,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):

@@ -42,11 +42,16 @@ _OTHER_ATTRIBUTES = frozenset(("T", "mT", "H", "mH", "real", "imag", "conjugate"
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """Reads formulas over `operators` (names of packets), the `methods` of tensors, and backward `functions`."""
+    """Reads formulas over `operators` (names of packets, by the namespace of the entry), the `methods` of tensors, and
+    backward `functions`."""
 
-    operators: Collection[str]
+    operators: Mapping[str, Collection[str]]
     methods: Collection[str]
     functions: Mapping[str, KernelFunction]
+
+    def callable(self, schema: FunctionSchema) -> Collection[str]:
+        """The operators that formulas of an entry with this schema may call."""
+        return self.operators[schema.name.namespace]
 
     def derivative(
         self, schema: FunctionSchema, inputs: tuple[str, ...], text: Text, outputs: tuple[int, ...]
@@ -57,7 +62,7 @@ class Formulas:
         reason = _reason(formula)
         if reason is not None:
             return Derivative(inputs, text, formula, reason=reason)
-        scope = Scope.for_derivative(schema, self.operators, self.functions, outputs)
+        scope = Scope.for_derivative(schema, self.callable(schema), self.functions, outputs)
         formula = resolve(formula, scope)
         self._check(formula)
         if isinstance(formula, Tuple) and len(formula.items) != len(inputs):
@@ -94,7 +99,7 @@ class Formulas:
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:
         """Raise SchemaErrors for a condition of `output_differentiability` that is no formula over the arguments."""
-        resolve(parse(text), Scope.for_composite(schema, self.operators))
+        resolve(parse(text), Scope.for_composite(schema, self.callable(schema)))
 
     def _element_wise(
         self, schema: FunctionSchema, outputs: tuple[str, ...], text: Text, derivative: Derivative
@@ -104,7 +109,7 @@ class Formulas:
             message = "auto_element_wise needs the formula of the input's gradient"
             raise SchemaError("auto-element-wise", message, text.span)
         (name,) = derivative.inputs
-        written = resolve(parse(derivative.text), Scope.for_derivative(schema, self.operators, self.functions))
+        written = resolve(parse(derivative.text), Scope.for_derivative(schema, self.callable(schema), self.functions))
 
         def change(part: Formula) -> Formula | None:
             match part:
@@ -237,7 +242,7 @@ def _resolve_forward(formula: Formula, schema: FunctionSchema, inputs: list[str]
         name = ambiguous[0].name
         hint = f"{name}_p is its value, {name}_t its tangent"
         raise SchemaError("ambiguous-input", f"{name!r} alone says too little here", ambiguous[0].span, hint)
-    return resolve(formula, Scope.for_forward(schema, inputs, formulas.operators, formulas.functions))
+    return resolve(formula, Scope.for_forward(schema, inputs, formulas.callable(schema), formulas.functions))
 
 
 def _forward(outputs: tuple[str, ...], text: Text, kind: ForwardKind, formula: Formula) -> ForwardDerivative:

@@ -23,6 +23,7 @@ from opwright_codegen.model import Operator, OperatorSet, Text
 from opwright_codegen.read import read_source
 from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.source import Source
+from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.yaml_reader import MAX_ERRORS
 
 __all__ = ["Language", "read_derivatives", "read_derivatives_text"]
@@ -43,27 +44,37 @@ class Language(Protocol):
 
 
 def read_derivatives(
-    path: str | os.PathLike[str], operators: OperatorSet, functions: KernelModules | None = None
+    path: str | os.PathLike[str],
+    operators: OperatorSet,
+    functions: KernelModules | None = None,
+    used: Sequence[UsedPackage] = (),
 ) -> DerivativeSet:
     """The derivatives that the file declares, for these operators.
 
     With `functions`, the modules of backward functions, formulas are in our language and every name in them is
-    resolved. Without, the file is one of PyTorch: formulas in C++ stay the text that they are.
+    resolved, to operators of the same namespace or of the packages `used` too. Without, the file is one of PyTorch:
+    formulas in C++ stay the text that they are.
     Raises SchemaErrors with everything that is wrong.
     """
-    return _read(read_source(path), operators, functions)
+    return _read(read_source(path), operators, functions, used)
 
 
 def read_derivatives_text(
-    text: str, operators: OperatorSet, functions: KernelModules | None = None, path: str = "<text>"
+    text: str,
+    operators: OperatorSet,
+    functions: KernelModules | None = None,
+    path: str = "<text>",
+    used: Sequence[UsedPackage] = (),
 ) -> DerivativeSet:
     """What `read_derivatives` gives for a file that holds `text`."""
-    return _read(Source(path, text), operators, functions)
+    return _read(Source(path, text), operators, functions, used)
 
 
-def _read(source: Source, operators: OperatorSet, functions: KernelModules | None) -> DerivativeSet:
+def _read(
+    source: Source, operators: OperatorSet, functions: KernelModules | None, used: Sequence[UsedPackage]
+) -> DerivativeSet:
     errors = Errors()
-    language: Language = ForeignFormulas() if functions is None else _formulas(operators, functions)
+    language: Language = ForeignFormulas() if functions is None else _formulas(operators, functions, used)
     found: dict[str, dict[str, Differentiability]] = {}
     first: dict[str, Entry] = {}
     for entry in read_derivative_entries(source, errors):
@@ -89,12 +100,18 @@ def _read(source: Source, operators: OperatorSet, functions: KernelModules | Non
     return DerivativeSet(found, (source,))
 
 
-def _formulas(operators: OperatorSet, functions: KernelModules) -> Formulas:
+def _formulas(operators: OperatorSet, functions: KernelModules, used: Sequence[UsedPackage]) -> Formulas:
     every = operators.operators.values()
-    names = frozenset(operator.schema.name.base for operator in every)
-    methods = frozenset(operator.schema.name.base for operator in every if "method" in operator.variants)
+    names: dict[str, set[str]] = {}
+    for operator in every:
+        names.setdefault(operator.namespace, set()).add(operator.schema.name.base)
+    for package in used:
+        for own in names.values():
+            own.update(package.functions)
+    methods = {operator.schema.name.base for operator in every if "method" in operator.variants}
+    methods.update(name for package in used for name in package.methods)
     known = {name: found for name in functions.names if not name.startswith("_") and (found := functions.find(name))}
-    return Formulas(names, methods, known)
+    return Formulas(names, frozenset(methods), known)
 
 
 def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
@@ -107,11 +124,23 @@ def _find_operator(entry: Entry, operators: OperatorSet) -> Operator:
     same = [str(other.schema) for other in every if _stem(other.schema) == _stem(schema)]
     if same:
         hint = "\n".join(["available signatures:", *(f"  {text.removeprefix('aten::')}" for text in same)])
+    elif schema.name.namespace not in operators.namespaces:
+        raise _elsewhere(entry, operators)
     else:
         near = nearest(schema.name.base, {other.schema.name.base for other in every})
         hint = f"did you mean {near!r}?" if near else "derivatives are for operators of the schema files"
     message = f"no operator has the schema {str(schema).removeprefix('aten::')!r}"
     raise SchemaError("unknown-operator", message, entry.name.span, hint)
+
+
+def _elsewhere(entry: Entry, operators: OperatorSet) -> SchemaError:
+    """The error for an entry about an operator of another namespace than those of the schema files."""
+    schema = entry.schema
+    local = f"::{schema.name.base}" + (f".{schema.name.overload}" if schema.name.overload else "")
+    own = next((name for name in operators.operators if name.endswith(local)), None)
+    message = f"the schema files declare no operators of {schema.name.namespace!r}"
+    hint = "formulas are for operators of the same project; others have theirs where they are declared"
+    return SchemaError("unknown-operator", message, entry.name.span, f"did you mean {own}?" if own else hint)
 
 
 def _stem(schema: FunctionSchema) -> tuple[str, str]:

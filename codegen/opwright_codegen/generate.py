@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from opwright_codegen.config import Config
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files
+from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Job:
     only: tuple[str, ...] = ()
     derivatives: Path | None = None
     gradients: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
     project: Path | None = None
 
     @property
@@ -68,16 +70,25 @@ class Job:
     def inputs(self) -> tuple[Path, ...]:
         """All files that the output follows from, those of the generator aside."""
         modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()))
-        return (*self.data, *kernel_files(modules, self.roots))
+        used = (path for package in self.used_packages() for path in package.files())
+        return (*self.data, *kernel_files(modules, self.roots), *used)
 
     @property
     def data(self) -> tuple[Path, ...]:
         """The files that declare something."""
         return (*self.schemas, *(path for path in (self.tags, self.derivatives) if path is not None))
 
+    def used_packages(self) -> tuple[UsedPackage, ...]:
+        """The packages whose operators formulas may call. None builds upon itself."""
+        outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
+        own = {folder.resolve().name for folder in outputs if folder is not None}
+        return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
+
     def options(self) -> str:
         """All else that the output follows from."""
-        return repr((str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.project is None))
+        return repr(
+            (str(self.output), self.kernels, self.rules, self.strict, self.gradients, self.uses, self.project is None)
+        )
 
 
 def job_of(config: Config, arguments: Namespace) -> Job:
@@ -104,6 +115,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
         tuple(arguments.only or ()),
         config.derivatives if chosen == own else None,
         config.gradients,
+        config.uses,
         config.root if is_configured else None,
     )
 
@@ -169,7 +181,7 @@ def read_job_derivatives(job: Job, operators: OperatorSet) -> DerivativeSet | No
         return None
     from opwright_codegen.derivatives import read_derivatives
 
-    return read_derivatives(job.derivatives, operators, gradient_modules(job))
+    return read_derivatives(job.derivatives, operators, gradient_modules(job), job.used_packages())
 
 
 def gradient_modules(job: Job) -> KernelModules:
@@ -205,6 +217,7 @@ def render_namespace(
         strict=job.strict,
         derivatives=derivatives,
         gradients=gradient_modules(job),
+        used=job.used_packages(),
         project=job.project,
     )
 

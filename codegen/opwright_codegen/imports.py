@@ -20,15 +20,15 @@ _MODULES = {
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
-    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence"),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence", "split_edges"),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version", "mark_view",
         "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
         "refuse_recording",
     ),
     "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "unpack", "unpack_all",
-        "unpack_optional",
+        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+        "unpack", "unpack_all", "unpack_optional",
     ),
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
@@ -92,7 +92,7 @@ def _section(module: str) -> int:
         return 0
     if module.startswith("."):
         return 3
-    return 2 if module.partition(".")[0] == "opwright" else 1
+    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten") else 1
 
 
 def _member(name: str) -> tuple[int, str]:

@@ -36,6 +36,7 @@ from opwright_codegen.targets import (
 from opwright_codegen.targets import kernels as kernel_shims
 from opwright_codegen.targets.kernels import shim_names
 from opwright_codegen.targets.shims import ShimNames
+from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.views import NamespaceView, namespace_view
 
 __all__ = ["render", "render_operator"]
@@ -50,18 +51,20 @@ def render(
     strict: bool,
     derivatives: DerivativeSet | None = None,
     gradients: KernelModules | None = None,
+    used: Sequence[UsedPackage] = (),
     only: Collection[str] | None = None,
     project: Path | None = None,
 ) -> dict[str, str]:
     """The files of `package`, name to text, for operators of one namespace.
 
     `derivatives`, with formulas over the backward functions of `gradients`, say what is recorded; without, nothing is.
+    `used`: packages of other operators that formulas may call.
     `strict`: a kernel that no module has is an error, else it is left unbound. `only`: names of files, or their stems;
     empty or None means all. `project`: the folder that generated files give paths of schemas from, which else are names
     alone. Raises SchemaErrors for formulas and kernels that cannot be.
     """
     (namespace,) = operators.namespaces
-    view = namespace_view(operators, namespace, package, project)
+    view = namespace_view(operators, namespace, package, project, used)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
     recorded = _Recorded((), (), gradients or KernelModules(()))

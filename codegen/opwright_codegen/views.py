@@ -5,132 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import cache
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import assert_never
 
+from opwright_codegen.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.defaults import EnumName, Value
 from opwright_codegen.layout import bracketed, quoted
 from opwright_codegen.model import Operator, OperatorSet
-from opwright_codegen.names import BuiltinNames, NamespaceNames, argument_names, is_word
-from opwright_codegen.schema import Argument, FunctionSchema, Return
-from opwright_codegen.types import BaseType, ClassType, GenericType, ListType, OptionalType, Type
+from opwright_codegen.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word
+from opwright_codegen.schema import Argument, FunctionSchema
+from opwright_codegen.types import BaseType, ListType, Type
+from opwright_codegen.used_packages import UsedPackage
 
 __all__ = [
-    "NamespaceView", "OperatorView", "Parameter", "Parameters", "Side", "Tensors", "annotation", "namespace_view",
-    "parameter_list", "result_fields", "return_annotation", "signature", "tensors_in", "tuple_text",
+    "NamespaceView", "OperatorView", "Parameter", "Parameters", "namespace_view", "parameter_list", "signature",
+    "tuple_text",
 ]  # fmt: skip
-
-
-class Tensors(Enum):
-    """How many tensors an argument holds."""
-
-    NONE = "none"
-    ONE = "Tensor"
-    OPTIONAL = "Tensor?"
-    LIST = "Tensor[]"
-    OPTIONAL_LIST = "Tensor[]?"
-    LIST_OF_OPTIONAL = "Tensor?[]"
-    OTHER = "deeper"
-
-
-_TENSOR = BaseType("Tensor")
-
-
-@cache
-def tensors_in(type: Type) -> Tensors:
-    """How a value of the type holds tensors."""
-    match type:
-        case BaseType("Tensor"):
-            return Tensors.ONE
-        case OptionalType(BaseType("Tensor")):
-            return Tensors.OPTIONAL
-        case ListType(BaseType("Tensor")):
-            return Tensors.LIST
-        case OptionalType(ListType(BaseType("Tensor"))):
-            return Tensors.OPTIONAL_LIST
-        case ListType(OptionalType(BaseType("Tensor"))):
-            return Tensors.LIST_OF_OPTIONAL
-        case _:
-            return Tensors.OTHER if type.is_tensor_like else Tensors.NONE
-
-
-class Side(Enum):
-    """Whose view of a value an annotation takes."""
-
-    CALLER = "what a caller may pass"
-    KERNEL = "what a kernel gets, converted"
-    RESULT = "what an operator returns"
-
-
-# Types that are not here are `Any`.
-_PASSED = {
-    "int": "int",
-    "SymInt": "int",
-    "DeviceIndex": "int",
-    "float": "float",
-    "SymFloat": "float",
-    "bool": "bool",
-    "SymBool": "bool",
-    "str": "str",
-    "Scalar": "Scalar",
-    "number": "Scalar",
-    "complex": "complex",
-    "ScalarType": "DTypeLike",
-    "Device": "Device | str",
-    "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat",
-    "Generator": "Generator",
-}
-_RESULT = _PASSED | {"ScalarType": "DType", "Device": "Device"}
-_NAMES = {
-    Side.CALLER: _PASSED,
-    Side.RESULT: _RESULT,
-    # A kernel may say that it takes real numbers alone.
-    Side.KERNEL: _RESULT | {"Scalar": "Any", "number": "Any"},
-}
-_BUILTIN = frozenset(("int", "float", "bool", "str", "complex"))
-
-
-def annotation(type: Type, builtins: Mapping[str, str], *, tensor: str = "Tensor", side: Side = Side.CALLER) -> str:
-    """The Python annotation for a value of the type; `tensor` is the one for Tensors."""
-    match type:
-        case BaseType("Tensor"):
-            return tensor
-        case BaseType(name):
-            found = _NAMES[side].get(name, "Any")
-            if found in _BUILTIN:
-                return builtins[found]
-            return f"Device | {builtins['str']}" if found == "Device | str" else found
-        case OptionalType(elem):
-            inner = annotation(elem, builtins, tensor=tensor, side=side)
-            return inner if inner == "Any" else f"{inner} | None"
-        case ListType(elem, size):
-            inner = annotation(elem, builtins, tensor=tensor, side=side)
-            if side is not Side.CALLER:
-                return f"{builtins['list']}[{inner}]"
-            return f"Sequence[{inner}] | {inner}" if size is not None and elem != _TENSOR else f"Sequence[{inner}]"
-        case GenericType("Tuple", args):
-            inner = ", ".join(annotation(a, builtins, tensor=tensor, side=side) for a in args)
-            return f"{builtins['tuple']}[{inner or '()'}]"
-        case GenericType() | ClassType():
-            return "Any"
-        case _:
-            assert_never(type)
-
-
-def return_annotation(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> str:
-    """The annotation for what an operator returns: one value, a tuple of several, or None."""
-    found = [annotation(r.type, builtins, tensor=tensor, side=Side.RESULT) for r in returns]
-    if len(found) == 1:
-        return found[0]
-    return f"{builtins['tuple']}[{', '.join(found)}]" if found else "None"
-
-
-def result_fields(returns: Sequence[Return], builtins: Mapping[str, str], *, tensor: str = "Tensor") -> tuple[str, ...]:
-    """The fields of the class for several results with names, annotated."""
-    return tuple(f"{r.name}: {annotation(r.type, builtins, tensor=tensor, side=Side.RESULT)}" for r in returns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +65,10 @@ class OperatorView:
     result: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NamespaceView:
     """The operators of one namespace, for the modules of one package. `sources`: schema files as the package names
-    them, by their paths."""
+    them, by their paths. `used`: packages that it builds upon, by the names that its modules import them under."""
 
     namespace: str
     package: str
@@ -186,9 +77,30 @@ class NamespaceView:
     packets: Mapping[str, tuple[OperatorView, ...]]
     names: NamespaceNames
     builtins: BuiltinNames
+    used: Mapping[str, UsedPackage]
+
+    @cached_property
+    def calls(self) -> Mapping[str, str]:
+        """What formulas may call, by base name, as generated modules spell it: operators of this namespace, then those
+        of the packages that it builds upon."""
+        found = {base: f"ops.{names.function}" for base, names in self.names.packets.items()}
+        for alias, package in self.used.items():
+            found = {name: f"{alias}.{name}" for name in package.functions} | found
+        return found
+
+    def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
+        """The modules of operators among `words`, as `import_lines` takes them."""
+        modules = {"ops": "."} | {alias: package.name for alias, package in self.used.items()}
+        return [(module, "ops", alias) for alias, module in modules.items() if alias in words]
 
 
-def namespace_view(operators: OperatorSet, namespace: str, package: str, project: Path | None = None) -> NamespaceView:
+def namespace_view(
+    operators: OperatorSet,
+    namespace: str,
+    package: str,
+    project: Path | None = None,
+    used: Sequence[UsedPackage] = (),
+) -> NamespaceView:
     """The operators of `namespace` in the order of the schema files, the made ones after them."""
     own = {name: operator for name, operator in operators.operators.items() if operator.namespace == namespace}
     names = NamespaceNames.of({name: operator.schema for name, operator in own.items()})
@@ -217,9 +129,20 @@ def namespace_view(operators: OperatorSet, namespace: str, package: str, project
         )
         packets.setdefault(schema.name.base, []).append(view)
     sources = {source.path: _source_path(source.path, project) for source in operators.sources}
-    return NamespaceView(
-        namespace, package, sources, views, {base: tuple(group) for base, group in packets.items()}, names, builtins
-    )
+    grouped = {base: tuple(group) for base, group in packets.items()}
+    return NamespaceView(namespace, package, sources, views, grouped, names, builtins, _aliases(used, views, names))
+
+
+def _aliases(
+    used: Sequence[UsedPackage], views: Mapping[str, OperatorView], names: NamespaceNames
+) -> dict[str, UsedPackage]:
+    """A name for each module of operators that is imported, which nothing in generated modules has."""
+    taken = {"ops", *names.taken}
+    for view in views.values():
+        taken.update(argument.name for argument in view.schema.arguments)
+        taken.update(view.schema.output_names)
+    namer = Namer(taken)
+    return {namer.claim(package.alias): package for package in used}
 
 
 def _hidden(own: Mapping[str, Operator], names: NamespaceNames) -> dict[str, frozenset[str]]:

@@ -44,9 +44,30 @@ def generate(folder: Path, schemas: str | bytes, *options: str, name: str = "ops
     if kernels:
         (folder / "hostile_kernels.py").write_text(kernels)
         options += ("--kernels", "hostile_kernels")
+    return _run(package, ["generate", "-o", package.name, *options, "--", name])
+
+
+def generate_project(
+    folder: Path, schemas: str, derivatives: str, kernels: str = "", gradients: str = "", settings: str = ""
+) -> Run:
+    """Write a project with derivatives, whose modules no other test has, and run the command in it."""
+    package = folder / new_namespace()
+    own = f"{package.name}_functions"
+    (folder / own).mkdir()
+    modules = {f"{own}/__init__.py": "", f"{own}/kernels.py": kernels, f"{own}/gradients.py": gradients}
+    for name, text in {"ops.yaml": schemas, "derivatives.yaml": derivatives, **modules}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "pyproject.toml").write_text(
+        f'[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "{package.name}"\nderivatives = "derivatives.yaml"\n'
+        f'kernels = ["{own}.kernels"]\ngradients = ["{own}.gradients"]\n{settings}\n'
+    )
+    return _run(package, ["generate"])
+
+
+def _run(package: Path, command: list[str]) -> Run:
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(["generate", "-o", package.name, *options, "--", name])
+    with contextlib.chdir(package.parent), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(command)
     run = Run(status, out.getvalue(), err.getvalue(), package)
     assert "Traceback" not in run.stderr and "an error of its own" not in run.stderr, run.stderr
     return run
@@ -86,7 +107,9 @@ def imported(run: Run) -> Iterator[ModuleType]:
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(run.package.parent))
-        for known in [known for known in sys.modules if known.partition(".")[0] in (name, "hostile_kernels")]:
+        for known in [
+            known for known in sys.modules if known.partition(".")[0] in (name, f"{name}_functions", "hostile_kernels")
+        ]:
             del sys.modules[known]
         for operator in [found for key, found in operators.items() if key not in before]:
             operator.undefine()

@@ -31,10 +31,11 @@ FILE = "autograd.py"
 TEMPLATE = "autograd.py.j2"
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "Edge", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Recorded",
-    "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "builtins", "check_inplace", "check_no_gradient",
-    "dtypes", "edges_of", "list", "math", "move_history", "ndarray", "next_sequence", "not_implemented", "ops",
-    "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all", "save_optional",
-    "save_original", "save_result", "type", "unpack", "unpack_all", "unpack_optional",
+    "RecordedSeveral", "Saved", "Sequence", "Tensor", "annotations", "any", "builtins", "check_inplace",
+    "check_no_gradient", "dtypes", "edges_of", "len", "list", "math", "move_history", "ndarray", "next_sequence",
+    "not_implemented", "ops", "rebase_history", "record", "record_several", "refuse_recording", "save", "save_all",
+    "save_optional", "save_original", "save_result", "save_results", "split_edges", "type", "unpack", "unpack_all",
+    "unpack_optional",
 )  # fmt: skip
 
 
@@ -127,24 +128,22 @@ def context(
     formulas = [formula for recording in found for formula in _formulas(recording.entry)]
     taken = (*_RESERVED, *(recording.function for recording in found))
     modules, spelled = backward_functions(formulas, functions, taken)
-    operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     by_node: dict[str, list[Recording]] = {}
     for recording in found:
         by_node.setdefault(recording.node, []).append(recording)
-    blocks = [_block(view, own, operators, spelled, shims) for own in by_node.values()]
-    return {"blocks": blocks, "imports": _imports(blocks, modules)}
+    blocks = [_block(view, own, spelled, shims) for own in by_node.values()]
+    return {"blocks": blocks, "imports": _imports(blocks, modules, view)}
 
 
 def _block(
     view: NamespaceView,
     own: Sequence[Recording],
-    operators: Mapping[str, str],
     functions: Mapping[str, str],
     shims: Mapping[str, ShimNames],
 ) -> _Block:
     first = own[0]
     builder = NodeBuilder(
-        view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, operators, functions
+        view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, view.calls, functions
     )
     guard = _guard(first.entry, view)
     wrappers = []
@@ -164,7 +163,7 @@ def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
     """The condition under which calls are recorded, where there is one."""
     if entry.condition is None:
         return None
-    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.names.packets))
+    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.calls))
 
 
 def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
@@ -182,7 +181,7 @@ def _formulas(entry: Differentiability) -> Iterator[Formula]:
             yield saved.fact
 
 
-def _imports(blocks: Sequence[_Block], modules: Mapping[str, str]) -> str:
+def _imports(blocks: Sequence[_Block], modules: Mapping[str, str], view: NamespaceView) -> str:
     texts: list[str] = []
     for block in blocks:
         texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
@@ -192,6 +191,4 @@ def _imports(blocks: Sequence[_Block], modules: Mapping[str, str]) -> str:
     words = words_in(texts)
     whole = [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    if "ops" in words:
-        extra.append((".", "ops", "ops"))
-    return import_lines(words, whole, extra)
+    return import_lines(words, whole, [*extra, *view.imports(words)])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, Tensors, annotation, tensors_in
 from opwright_codegen.derivative_model import Derivative, Differentiability, Saved
 from opwright_codegen.formula_ast import (
     Call,
@@ -30,16 +31,19 @@ from opwright_codegen.formula_resolve import BUILTINS
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import FunctionSchema
-from opwright_codegen.views import OperatorView, Side, Tensors, annotation, signature, tensors_in, tuple_text
+from opwright_codegen.views import OperatorView, signature, tuple_text
 
 __all__ = ["NodeBuilder", "NodeClass", "Slot"]
 
 # What Node and MultipleOutputs have themselves.
 _MEMBERS = (
-    "apply", "dtype", "edges", "extra", "metadata", "more", "name", "next_functions", "output", "outputs",
+    "apply", "counts", "dtype", "edges", "extra", "metadata", "more", "name", "next_functions", "output", "outputs",
     "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "takes_edges", "takes_undefined",
 )  # fmt: skip
-_LOCALS = ("Any", "Edge", "Sequence", "edges", "grad", "grads", "mask", "not_implemented", "ops", "self", "unpack")
+_LOCALS = (
+    "Any", "Edge", "Sequence", "any", "each", "edges", "grad", "grads", "len", "mask", "not_implemented", "ops", "self",
+    "split_edges", "unpack", "unpack_all", "unpack_optional",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,11 @@ class NodeBuilder:
         places = self.entry.differentiable_outputs
         return len(places) > 1 or any(self.schema.returns[place].type.is_list_like for place in places)
 
+    @property
+    def counts_inputs(self) -> bool:
+        """Whether a node keeps how many tensors its lists have: from several, edges alone do not tell."""
+        return sum(self._is_list(name) for name in self.inputs) > 1
+
     def _is_list(self, name: str) -> bool:
         return tensors_in(self._types[name]) not in (Tensors.ONE, Tensors.OPTIONAL)
 
@@ -152,8 +161,11 @@ class NodeBuilder:
     def build(self) -> NodeClass:
         """The class as text."""
         parameters = ["self", "*grads: Any" if self.is_several else "grad: Any", "edges: Sequence[Edge] | None = None"]
-        names = sorted(quoted(slot.name) for slot in self.slots)
-        fields = [f"{slot.name}: {slot.annotation}" for slot in self.slots]
+        kept = [(slot.name, slot.annotation) for slot in self.slots]
+        if self.counts_inputs:
+            kept.append(("counts", "Any"))
+        names = sorted(quoted(name) for name, _ in kept)
+        fields = [f"{name}: {annotation}" for name, annotation in kept]
         freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
         if freed:
             fields.append(bracketed("saved = (", freed, ")", 4) if len(freed) > 1 else f"saved = {tuple_text(freed)}")
@@ -219,8 +231,11 @@ class NodeBuilder:
         return [", ".join(self._own[name] if name in used else "_" for name in names) + " = grads"]
 
     def _edge_line(self) -> str:
+        given = "self.edges if edges is None else edges"
+        if self.counts_inputs:
+            return f"{', '.join(self._edges[name] for name in self.inputs)} = split_edges({given}, self.counts)"
         edges = ", ".join(f"*{self._edges[name]}" if self._is_list(name) else self._edges[name] for name in self.inputs)
-        return f"{edges}{',' if len(self.inputs) == 1 else ''} = self.edges if edges is None else edges"
+        return f"{edges}{',' if len(self.inputs) == 1 else ''} = {given}"
 
     def _is_asked(self, name: str) -> str:
         edge = self._edges[name]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.formula_ast import Formula
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
@@ -18,15 +19,16 @@ from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
 from opwright_codegen.targets.shims import returned
-from opwright_codegen.views import OperatorView, Side, Tensors, annotation, return_annotation, signature, tensors_in
+from opwright_codegen.views import OperatorView, signature
 
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 
 _RESERVED = (
     "Any", "Callable", "DType", "Device", "GRAD", "Generator", "Kernel", "Layout", "MemoryFormat", "Sequence", "Tensor",
-    "_", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "is_recorded",
-    "kernel", "list", "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record",
-    "record_several", "save", "save_all", "save_optional", "save_original", "save_result", "type",
+    "_", "any", "array", "below", "builtins", "check_inplace", "check_no_gradient", "dtypes", "edges_of", "is_recorded",
+    "kernel", "len", "list", "move_history", "ndarray", "next_sequence", "node", "ops", "rebase_history", "record",
+    "record_several", "save", "save_all", "save_optional", "save_original", "save_result",
+    "save_results", "type",
 )  # fmt: skip
 
 
@@ -203,7 +205,18 @@ class WrapperBuilder:
             line = f"node.edges = ({edges[0]},)"
         else:
             line = bracketed("node.edges = (", edges, ")", 8)
-        return [f"node = {self._node.name}()", line]
+        made = [f"node = {self._node.name}()", line]
+        if self._node.counts_inputs:
+            made.append(bracketed("node.counts = (", [self._count(name) for name in inputs], ")", 8))
+        return made
+
+    def _count(self, name: str) -> str:
+        """How many edges a list has; None for a tensor, which has one."""
+        match tensors_in(self._arguments[name].type):
+            case Tensors.ONE | Tensors.OPTIONAL:
+                return "None"
+            case _:
+                return f"len({self._list(name)})"
 
     def _kept(self, *, is_result: bool) -> list[str]:
         return [
@@ -232,8 +245,11 @@ class WrapperBuilder:
         place = self._node.schema.output_names.index(name)
         outputs = self._node.entry.differentiable_outputs
         result = self._results[place]
+        is_list = self._node.schema.returns[place].type.is_list_like
         if place not in outputs:
-            return f"save({result})"
+            return f"save_all({result})" if is_list else f"save({result})"
+        if is_list:
+            return f"save_results({result})"
         number = outputs.index(place)
         return f"save_result({result}, {number})" if number else f"save_result({result})"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Side, annotation, return_annotation
 from opwright_codegen.bindings import Binding, Inline, VariantOf, composite_bindings
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
@@ -20,14 +21,7 @@ from opwright_codegen.layout import fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, SchemaKind
 from opwright_codegen.targets.shims import returned, spelled
-from opwright_codegen.views import (
-    NamespaceView,
-    OperatorView,
-    Side,
-    annotation,
-    return_annotation,
-    signature,
-)
+from opwright_codegen.views import NamespaceView, OperatorView, signature
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 
@@ -58,8 +52,7 @@ def context(view: NamespaceView, bindings: Sequence[Binding]) -> dict[str, objec
     composites = [_composite(binding, names[binding.view.name, binding.key], view, builtins) for binding in own]
     words = words_in(text for c in composites for text in (c.signature, *c.statements))
     whole = [name for name in ("builtins", "math") if name in words]
-    extra = [(".", "ops", "ops")] if "ops" in words else []
-    return {"composites": composites, "imports": import_lines(words, whole, extra)}
+    return {"composites": composites, "imports": import_lines(words, whole, view.imports(words))}
 
 
 def composite_names(bindings: Sequence[Binding]) -> dict[tuple[str, str], str]:
@@ -83,9 +76,8 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
         case VariantOf(source):
             statements = _written(binding.view, source, own)
         case Inline(formula):
-            functions = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
             spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
-            formula = spelled(formula, {}, functions)
+            formula = spelled(formula, {}, view.calls)
             before = f"result: {given} = " if schema.returns else ""
             last = ["return result"] if schema.returns else []
             statements = [formula_lines(formula, spelling, 4, before), *last]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Tensors, tensors_in
 from opwright_codegen.layout import condition, fill_comment
 from opwright_codegen.model import Operator
 from opwright_codegen.names import BuiltinNames, argument_names
@@ -17,7 +18,7 @@ from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.source import Source, Span
 from opwright_codegen.targets.lookup import Lookups
 from opwright_codegen.types import BaseType
-from opwright_codegen.views import OperatorView, Parameters, Tensors, parameter_list, signature, tensors_in, tuple_text
+from opwright_codegen.views import OperatorView, Parameters, parameter_list, signature, tuple_text
 
 __all__ = ["TEMPLATE", "context"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Tensors, tensors_in
 from opwright_codegen.bindings import Binding, Inline, Plans
 from opwright_codegen.formula_ast import (
     Attribute,
@@ -19,7 +20,6 @@ from opwright_codegen.formula_ast import (
 )
 from opwright_codegen.formula_emit import with_out
 from opwright_codegen.schema import SchemaKind
-from opwright_codegen.views import Tensors, tensors_in
 
 __all__ = ["DenseFacts", "dense_facts"]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from opwright_codegen.annotations import Tensors, tensors_in
 from opwright_codegen.bindings import Binding, Plans
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.imports import words_in
@@ -20,7 +21,7 @@ from opwright_codegen.targets import kernels
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
 from opwright_codegen.targets.kernels import Backend
 from opwright_codegen.targets.shims import ShimBuilder, ShimNames, returned
-from opwright_codegen.views import NamespaceView, Tensors, tensors_in
+from opwright_codegen.views import NamespaceView
 
 __all__ = ["BACKEND", "FILE", "TEMPLATE", "context"]
 

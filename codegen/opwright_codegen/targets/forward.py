@@ -112,17 +112,16 @@ def context(view: NamespaceView, found: Sequence[Rule], functions: KernelModules
     formulas = [forward.formula for rule in found for forward in rule.entry.forward if forward.formula is not None]
     taken = [*_RESERVED, *(name for rule in found for name in rule.functions)]
     modules, backward = backward_functions(formulas, functions, taken)
-    operators = {base: f"ops.{names.function}" for base, names in view.names.packets.items()}
     made = []
     rows = []
     for rule in found:
         for name, forward in zip(rule.functions, rule.entry.forward, strict=True):
-            made.append(_Builder(rule.views[0], name, forward, operators, backward, modules.values()).build())
+            made.append(_Builder(rule.views[0], name, forward, view.calls, backward, modules.values()).build())
         rows += [_row(each, rule) for each in rule.views]
     words = words_in(text for each in made for text in (each.signature, *each.statements))
     whole = [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]
-    extra += [(".", "ops", "ops")] if "ops" in words else []
+    extra += view.imports(words)
     used = (
         (words & {"Any", "dtypes", "or_zeros", "sum_terms"}) | {"ForwardRule"} | ({"TangentFormula"} if made else set())
     )

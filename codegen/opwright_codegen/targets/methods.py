@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import Tensors
 from opwright_codegen.imports import import_lines
 from opwright_codegen.names import is_word
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.types import BaseType
-from opwright_codegen.views import NamespaceView, OperatorView, Tensors
+from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = ["TEMPLATE", "PythonOperator", "context", "methods_of", "python_operators"]
 

@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from opwright_codegen.annotations import Tensors, annotation, return_annotation
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
 from opwright_codegen.names import BuiltinNames
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
 from opwright_codegen.types import BaseType, Type
-from opwright_codegen.views import (
-    NamespaceView,
-    OperatorView,
-    Parameter,
-    Tensors,
-    annotation,
-    return_annotation,
-    signature,
-    tuple_text,
-)
+from opwright_codegen.views import NamespaceView, OperatorView, Parameter, signature, tuple_text
 
 __all__ = ["Packet", "packet_view"]
 

@@ -11,21 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from opwright_codegen.annotations import annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import LINE, bracketed, fill_comment, fill_string, quoted
 from opwright_codegen.schema import Return
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.packets import Packet, packet_view
-from opwright_codegen.views import (
-    NamespaceView,
-    OperatorView,
-    annotation,
-    parameter_list,
-    result_fields,
-    return_annotation,
-    signature,
-    tuple_text,
-)
+from opwright_codegen.views import NamespaceView, OperatorView, parameter_list, signature, tuple_text
 
 __all__ = ["TEMPLATE", "Stub", "context", "public_names"]
 

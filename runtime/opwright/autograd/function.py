@@ -39,6 +39,7 @@ class FunctionCtx(MultipleOutputs):
 
     function: type[Function]
     takes_undefined = True
+    _is_in_jvp = False  # contexts of custom operators are made without a constructor
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(value, Tensor) and value.edge is not None for value in inputs)
@@ -54,7 +55,6 @@ class FunctionCtx(MultipleOutputs):
         self._saved: tuple[Saved, ...] | None = ()
         self.saved_for_forward: tuple[Any, ...] = ()
         self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
-        self._is_in_jvp = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`: to be called once, in forward."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
+    "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
@@ -156,6 +157,16 @@ class RecordedSeveral(MultipleOutputs):
 
     __slots__ = ()
     takes_edges = True
+
+
+def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:
+    """The edges of each operand of a node: one of a tensor, whose count is None, as many as it has of a list."""
+    found: list[Any] = []
+    at = 0
+    for count in counts:
+        found.append(edges[at] if count is None else edges[at : at + count])
+        at += 1 if count is None else count
+    return found
 
 
 class AccumulateGrad(Node):

@@ -23,7 +23,7 @@ from opwright.tensor import Tensor
 
 __all__ = [
     "Saved", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
-    "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
+    "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -123,6 +123,11 @@ def save_result(result: Tensor, number: int = 0) -> Saved:
     if _blocks and (hooks := _hooks.get()):
         return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None, number)
     return _SavedResult(result, number)
+
+
+def save_results(results: Iterable[Tensor]) -> Saved:
+    """The node's results, where they are one list, as the node keeps them."""
+    return [save_result(result, number) for number, result in enumerate(results)]
 
 
 def save_optional(tensor: Tensor | None) -> Saved:
