@@ -1524,6 +1524,32 @@ def polygamma_default(below: Callable[..., Tensor]) -> Kernel:
 polygamma_out = refuse_recording("polygamma", 1, 2)
 
 
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+class PolygammaBackward1(Recorded):
+    __slots__ = ("n", "self")
+    n: int
+    self: Saved
+    saved = ("self",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (grad * ops.polygamma(self.n + 1, self_),)
+
+
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+def polygamma_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, n: int) -> Tensor:
+        check_inplace(self)
+        node = PolygammaBackward1()
+        node.edges = (self.edge,)
+        node.n = n
+        node.self = save_original(self)
+        rebase_history(below(self, n), node)
+        return self
+
+    return kernel
+
+
 # rad2deg(Tensor self) -> Tensor
 class Rad2DegBackward0(Recorded):
     __slots__ = ()
@@ -4140,17 +4166,20 @@ nextafter_out = refuse_recording("nextafter", 0, 1, 2)
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 class PolarBackward0(Recorded):
-    __slots__ = ("result",)
+    __slots__ = ("abs", "angle", "result")
+    abs: Saved
+    angle: Saved
     result: Saved
-    saved = ("result",)
+    saved = ("abs", "angle", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         abs_edge, angle_edge = self.edges if edges is None else edges
         grad_abs: Any = None
         grad_angle: Any = None
         if abs_edge is not None:
-            result = unpack(self.result, self)
-            grad_abs = ops.real(grad.conj() * result.sgn())
+            abs = unpack(self.abs, self)
+            angle = unpack(self.angle, self)
+            grad_abs = ops.real(grad.conj() * ops.polar(ops.ones_like(abs), angle))
         if angle_edge is not None:
             result = unpack(self.result, self)
             grad_angle = ops.imag(grad * result.conj())
@@ -4163,6 +4192,8 @@ def polar_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(abs, angle)
         node = PolarBackward0()
         node.edges = (abs.edge, angle.edge)
+        node.abs = save(abs) if abs.edge is not None else None
+        node.angle = save(angle) if abs.edge is not None else None
         record(result, node)
         node.result = save_result(result)
         return result
@@ -7948,27 +7979,27 @@ def view_as_real(below: Callable[..., Tensor]) -> Kernel:
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 class AsStridedScatterBackward0(Recorded):
-    __slots__ = ("size", "src_shape", "storage_offset", "stride")
-    src_shape: Any
+    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
+    self_shape: Any
+    self_stride: Any
+    self_storage_offset: Any
     size: list[int]
     stride: list[int]
     storage_offset: int | None
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
-        grad_self: Any = None
-        grad_src: Any = None
-        if self_edge is not None:
-            grad_self = ops.as_strided_scatter(
-                grad.contiguous(),
-                grad.new_zeros(self.src_shape),
-                self.size,
-                self.stride,
-                self.storage_offset,
-            )
-        if src_edge is not None:
-            grad_src = grad.contiguous().as_strided(self.size, self.stride, self.storage_offset)
-        return grad_self, grad_src
+        mask = [self_edge is not None, src_edge is not None]
+        return shapes_gradients.as_strided_scatter_backward(
+            grad,
+            self.self_shape,
+            self.self_stride,
+            self.self_storage_offset,
+            self.size,
+            self.stride,
+            self.storage_offset,
+            mask,
+        )
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
@@ -7977,7 +8008,9 @@ def as_strided_scatter_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, src, size, stride, storage_offset)
         node = AsStridedScatterBackward0()
         node.edges = (self.edge, src.edge)
-        node.src_shape = src.shape
+        node.self_shape = self.shape
+        node.self_stride = self.stride()
+        node.self_storage_offset = self.storage_offset()
         node.size = size
         node.stride = stride
         node.storage_offset = storage_offset
@@ -14422,7 +14455,9 @@ class SoftMarginLossBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
         self_ = unpack(self.self, self)
-        return (nn_gradients.loss_backward(grad, -target * ops.sigmoid(-target * self_), None, self.reduction),)
+        return (
+            nn_gradients.loss_backward(grad, (target * -ops.sigmoid(target * -self_)).conj(), None, self.reduction),
+        )
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor

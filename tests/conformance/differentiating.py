@@ -41,6 +41,7 @@ NOT_COMPARED = {
     **dict.fromkeys(["linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor"], "likewise"),
     **dict.fromkeys(["logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor"], "likewise"),
     "view_as_complex_copy": "its samples are of float32; the formula is that of view_as_complex",
+    "polar": "PyTorch gives negative radii the gradient of positive ones",
     "hardsigmoid": "PyTorch's sixth is that of float32",
     "rrelu_with_noise_functional": "its noise is drawn",
     "digamma": "PyTorch's trigamma has 9 digits",

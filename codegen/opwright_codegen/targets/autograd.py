@@ -25,7 +25,7 @@ from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, OperatorView
 
-__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings"]
+__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
 
 FILE = "autograd.py"
 TEMPLATE = "autograd.py.j2"
@@ -88,6 +88,21 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
                 found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
     return tuple(found)
+
+
+def without_history(
+    view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet, found: Sequence[Recording]
+) -> tuple[str, ...]:
+    """The operators that derivatives.yaml has, variants with them, and of whose calls nothing is recorded."""
+    groups = {member.name: group for group in operators.groups for member in group.members}
+    recorded = {recording.view.name for recording in found}
+    names = {
+        variant.name: None
+        for name in derivatives.entries
+        if name in view.operators
+        for variant in _variants(name, groups.get(name), view)
+    }
+    return tuple(name for name in names if name not in recorded)
 
 
 def _without_gradient(entry: Differentiability) -> Differentiability:

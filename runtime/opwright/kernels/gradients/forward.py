@@ -5,12 +5,18 @@ A tangent that is None stands for zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import opwright
 from opwright.kernels.gradients.decompositions import distance_backward
-from opwright.kernels.gradients.nn import MEAN, statistics
+from opwright.kernels.gradients.nn import (
+    MEAN,
+    multi_margin_loss_backward,
+    multilabel_margin_loss_backward,
+    statistics,
+)
 from opwright.kernels.gradients.pointwise import real_part_for
 
 Tensor = Any
@@ -56,6 +62,11 @@ def logcumsumexp_forward(tangent: Tensor, x: Tensor, result: Tensor, dim: int) -
     return aten.stack(found, dim)
 
 
+def logspace_forward(tangent: Tensor, result: Tensor, base: float) -> Tensor:
+    """Of powers of `base`, from the tangents of the exponents."""
+    return result * math.log(base) * tangent
+
+
 def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     """Of a·sigmoid(b), the halves of x."""
     half = x.shape[dim] // 2
@@ -66,12 +77,28 @@ def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return a_t * share + a * share * (1 - share) * b_t
 
 
-def loss_forward(tangent: Tensor, slope: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+def loss_forward(tangent: Tensor, slope: Tensor | float, weight: Tensor | None, reduction: int) -> Tensor:
     """Of a loss that is the mean or sum of its elements, from the slope of each."""
     change = tangent * slope if weight is None else tangent * slope * weight
     if not reduction:
         return change
     return aten.mean(change) if reduction == MEAN else aten.sum(change)
+
+
+def multi_margin_loss_forward(
+    tangent: Tensor, x: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """Of the loss of each row, or of their mean or sum."""
+    slope = multi_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, p, margin, weight, 0)
+    return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
+
+
+def multilabel_margin_loss_forward(
+    tangent: Tensor, x: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """The same."""
+    slope = multilabel_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, 0, is_target)
+    return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
 
 
 def normalized_forward(
@@ -137,6 +164,18 @@ def group_norm_forward(
     shape = [1, group, channels // group, 1]
     found = affine_forward(centred, change, *_reshaped((weight, weight_t, bias_t), shape))
     return aten.reshape(found, input.shape)
+
+
+def group_statistics_forward(
+    tangent: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Sequence[int], group: int
+) -> tuple[Tensor, Tensor]:
+    """Of native_group_norm's other results, the means and inverse deviations."""
+    inner, outer = [sizes[0], group, sizes[1] // group * sizes[2]], [sizes[0], group, 1]
+    tangent = aten.reshape(tangent, inner)
+    rstd = aten.reshape(rstd, outer)
+    centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
+    rstd_t = -rstd * rstd * aten.mean(centred * tangent, [-1], True)
+    return aten.mean(tangent, [-1]), aten.reshape(rstd_t, [sizes[0], group])
 
 
 def _reshaped(values: Sequence[Tensor | None], shape: Sequence[int]) -> list[Tensor | None]:

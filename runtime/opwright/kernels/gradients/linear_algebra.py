@@ -160,6 +160,8 @@ def eigh_backward(
     if grad_vectors is None:
         if grad_values is None:
             return None
+        if not vectors.numel() and values.numel():
+            raise RuntimeError("_linalg_eigh has no gradient with compute_v=False: it does not compute what that needs")
         inner = aten.diag_embed(grad_values)
         return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)
     inner = vectors.mH @ grad_vectors
