@@ -77,6 +77,10 @@ class Node:
         """The name of what was recorded, `AddBackward0`."""
         return type(self).__name__
 
+    def input_name(self, index: int) -> str:
+        """What errors say of the operand of an edge, where that has a name."""
+        return ""
+
     def output(self, number: int) -> Output:
         """Shape, dtype and device of a result, the `number`th."""
         assert self.dtype is not None

@@ -55,9 +55,10 @@ class OperatorContext(FunctionCtx):
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
         if not self.fewest <= len(results) <= len(needs):
+            names = ", ".join(self.operator.signature.names[: len(needs)])
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): backward returns one for each positional argument of {self.operator.name}"
+                f"{len(results)}): backward returns one for each positional argument of {self.operator.name} ({names})"
             )
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
@@ -65,6 +66,16 @@ class OperatorContext(FunctionCtx):
             if edge is not None and grad is not None:
                 flat[index] = fit(grad, edge, self, index)
         return flat
+
+    def input_name(self, index: int) -> str:
+        """Which argument an edge is of."""
+        names = self.operator.signature.names
+        edges = [
+            f"{name}[{item}]" if type(needs) is list else name
+            for name, needs in zip(names, self.needs_input_grad, strict=False)
+            for item in range(len(needs) if type(needs) is list else 1)
+        ]
+        return f"argument '{edges[index]}'"
 
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
