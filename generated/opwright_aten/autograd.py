@@ -11424,6 +11424,7 @@ class AvgPool3DBackward0(Recorded):
                 self.padding,
                 self.count_include_pad,
                 self.divisor_override,
+                3,
             ),
         )
 
