@@ -2231,11 +2231,6 @@ def bernoulli_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
-def bernoulli_p(self_t: Any) -> Any:
-    return ops.zeros_like(self_t)
-
-
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor: result
 def cauchy_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
@@ -2288,6 +2283,11 @@ def zero_default(self_t: Any) -> Any:
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor: result
 def bernoulli_Tensor(self_t: Any) -> Any:
+    return ops.zeros_like(self_t)
+
+
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
+def bernoulli_p(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
@@ -3455,8 +3455,6 @@ RULES: dict[str, ForwardRule] = {
     "__rshift__.Tensor": ForwardRule((), (), (0, 1)),
     "__irshift__.Tensor": ForwardRule((), (), (0, 1)),
     "bernoulli": ForwardRule((0,), (TangentFormula(bernoulli_default, (), (0,), (), (0,)),), ()),
-    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
-    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "cauchy": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "cauchy_": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "exponential": ForwardRule((0,), (TangentFormula(exponential_default, (), (0,), (), (0,)),), ()),
@@ -3478,6 +3476,8 @@ RULES: dict[str, ForwardRule] = {
     "zero_": ForwardRule((0,), (TangentFormula(zero_default, (), (0,), (), (0,)),), ()),
     "bernoulli.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
     "bernoulli_.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
+    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
+    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "normal_functional": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal_": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),

@@ -66,6 +66,7 @@ class Node:
     dtype: DType | None
     extra: NodeExtra | None
     saved: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[str] = ""  # the name that it goes by, if not that of the class
     takes_edges: ClassVar[bool] = False  # whether `apply` is told which edges are asked for, `edges=`
     takes_undefined: ClassVar[bool] = False  # whether `apply` wants to be called where no gradient is defined
 
@@ -75,7 +76,7 @@ class Node:
 
     def name(self) -> str:
         """The name of what was recorded, `AddBackward0`."""
-        return type(self).__name__
+        return self.shown or type(self).__name__
 
     def input_name(self, index: int) -> str:
         """What errors say of the operand of an edge, where that has a name."""
