@@ -106,9 +106,7 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
             return below(*args)
         if any(each.dtype in INEXACT for each in tensors_of(args[position] for position in outs)):
             check_out(operator.name.partition(".")[0], *operands)
-        targets = list(tensors_of(args[position] for position in written))
-        for target in targets:
-            check_inplace(target)
+        targets = _checked_targets(operator, args, written)
         before = edges_of(targets)
         result = below(*args)
         for target, edge in zip(targets, before, strict=True):
@@ -126,6 +124,23 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         return result
 
     return kernel
+
+
+def _checked_targets(operator: Operator, args: Sequence[Any], written: Sequence[int]) -> list[Tensor]:
+    """The tensors that a recorded call writes to. Raises RuntimeError where it may not."""
+    targets = []
+    for position in written:
+        for target in tensors_of((args[position],)):
+            try:
+                check_inplace(target)
+            except RuntimeError as error:
+                name = operator.signature.names[position]
+                raise RuntimeError(
+                    f"{operator.name} writes to argument '{name}': {error} Give it a copy ({name}.clone()), or call it "
+                    "under opwright.no_grad()"
+                ) from None
+            targets.append(target)
+    return targets
 
 
 def _node(kind: type[Any], operator: Operator, edges: Sequence[Any]) -> Any:
