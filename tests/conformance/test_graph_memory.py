@@ -61,17 +61,21 @@ def twice(name: str, sample: Sample) -> None:
 
 @pytest.mark.parametrize("name", case_names())
 def test_no_operator_leaves_a_cycle(name: str) -> None:
-    for sample in chosen(name)[:3]:
+    samples = chosen(name)[:3]
+    failed = 0
+    for sample in samples:
         try:
             twice(name, sample)
         except Exception:
             gc.collect()  # of the error
+            failed += 1
             continue
         cycles = gc.collect()
         if cycles:  # a first call may fill caches
             twice(name, sample)
             cycles = gc.collect()
         assert cycles == 0, f"{cycles} objects wait for the collector after {sample}"
+    assert not samples or failed < len(samples), "no sample could be differentiated"
 
 
 def leaf() -> Tensor:
