@@ -37,7 +37,8 @@ class Differentiable:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this tensor."""
-        if not self.requires_grad:
+        self._refresh()
+        if not self.keys & GRAD:
             return True
         from opwright.autograd.nodes import AccumulateGrad
 
@@ -46,8 +47,10 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
-        if self.keys & VIEW:
+        try:
             self._refresh()
+        except RuntimeError:
+            return True  # as what was written to requires grad; `grad_fn` says why there is no history
         return self.keys & GRAD != 0
 
     @requires_grad.setter
@@ -156,7 +159,10 @@ class Differentiable:
 
         if self.keys & PYTHON:  # its class makes it
             return self.detach()  # type: ignore[no-any-return]
-        return wrap(self.array)
+        made = wrap(self.array)
+        if self.is_inference():
+            made.keys &= self.keys
+        return made
 
     @data.setter
     def data(self: Any, value: Tensor) -> None:

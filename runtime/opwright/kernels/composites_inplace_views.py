@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.autograd.nodes import AccumulateGrad
 from opwright.keys import GRAD
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.storage import become_view
@@ -21,6 +22,8 @@ def _become(self: Operand, viewed: Operand, name: str) -> Operand:
     if not isinstance(self, Tensor):
         raise RuntimeError(f"{name}: a plain array cannot change its shape; wrap it with opwright.from_numpy")
     become_view(self, viewed)
+    if type(self.edge) is AccumulateGrad:
+        self.edge.retarget(self)
     return self
 
 
