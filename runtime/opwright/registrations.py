@@ -226,12 +226,11 @@ def _handlers() -> Function:
 _DEFAULT: Final = "default"
 
 
-def _by_default(kind: str) -> Wrapper:
-    """A wrapper of `opwright.autograd.fallbacks`, for all operators but generated ones (Note [Operators without
-    formulas] there)."""
+def _by_default(kind: str, is_for_generated: bool) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
 
     def make(operator: Any, below: Function) -> Function:
-        if operator.stub is not None:
+        if operator.stub is not None and not is_for_generated:
             return below
         made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
         return made
@@ -247,11 +246,13 @@ fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
         if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
     }
     | {
-        key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+        key: [Registration(key, _by_default("warn_in_backward", is_for_generated=True), _DEFAULT)]
         for key in DispatchKey
         if key.name.startswith("Autograd") and not key.is_alias
     }
     | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
 )
-# Of operators that write, in place of ADInplaceOrView's fallthrough.
-counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)
+# Of operators that write, in place of ADInplaceOrView's fallthrough; generated ones have kernels there that count.
+counting: Final = Registration(
+    DispatchKey.ADInplaceOrView, _by_default("count_writes", is_for_generated=False), _DEFAULT
+)

@@ -2,7 +2,9 @@
 
 Note [Names of nodes]
 `AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
-of derivatives.yaml. Calls of in-place variants are nodes of the same class.
+of derivatives.yaml. Calls of in-place variants are nodes of the same class, and where these have another name the node
+has theirs (`normal_functional`). The node of a view operator's copying variant is `AliasBackward0_copy`. Where numbers
+have an overload of their own, its nodes show themselves as those of tensors: to PyTorch the 2 of `x * 2` is a tensor.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorGroup, OperatorSet, Text
 from opwright_codegen.names import Namer
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema import OperatorName, SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
 from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, OperatorView
 
-__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings"]
+__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
 
 FILE = "autograd.py"
 TEMPLATE = "autograd.py.j2"
@@ -41,7 +43,8 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node.
+    """Who records an operator's calls: the function at a dispatch key, by which entry, the class of the node, and the
+    name that it shows, if that is another.
 
     Without an entry, and a node, it is a variant with `out=` of a composite, which refuses to be recorded.
     """
@@ -51,6 +54,11 @@ class Recording:
     key: str
     function: str
     node: str
+    shown: str
+
+
+# Operators that PyTorch calls with a tensor for a number, and the overload that takes it.
+_NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div": "Tensor", "where": "self"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
     namer = Namer(_RESERVED)
     groups = {member.name: group for group in operators.groups for member in group.members}
     found: list[Recording] = []
-    counts: dict[str, int] = {}
+    nodes = _NodeNames(namer)
     for name, by_key in derivatives.entries.items():
         for key, entry in by_key.items():
             if name not in view.operators:
@@ -83,15 +91,13 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
                 variants = [each for each in variants if not each.operator.is_view_like]
             if not variants:
                 continue
-            prefix = _prefix(entry.operator.schema.name.base)
-            number = counts[prefix] = counts.get(prefix, -1) + 1
-            node = namer.claim(f"{prefix}{number}")
+            node, shown = nodes.claim(entry, groups.get(name))
             dispatch = "Autograd" if key == DEFAULT_KEY else key
             for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
-                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
+                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node, shown))
     for variant in _refused(view, groups):
-        found.append(Recording(variant, None, "Autograd", namer.claim(variant.stub), ""))
+        found.append(Recording(variant, None, "Autograd", namer.claim(variant.stub), "", ""))
     return tuple(found)
 
 
@@ -110,6 +116,21 @@ def _refused(view: NamespaceView, groups: Mapping[str, OperatorGroup]) -> Iterat
             yield variant
 
 
+def without_history(
+    view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet, found: Sequence[Recording]
+) -> tuple[str, ...]:
+    """The operators that derivatives.yaml has, variants with them, and of whose calls nothing is recorded."""
+    groups = {member.name: group for group in operators.groups for member in group.members}
+    recorded = {recording.view.name for recording in found}
+    names = {
+        variant.name: None
+        for name in derivatives.entries
+        if name in view.operators
+        for variant in _variants(name, groups.get(name), view)
+    }
+    return tuple(name for name in names if name not in recorded)
+
+
 def _without_gradient(entry: Differentiability) -> Differentiability:
     """What in-place variants of an operator record whose result has no gradient: that of the old value is zero."""
     grad = Reference(Kind.GRAD, "grad")
@@ -120,6 +141,31 @@ def _without_gradient(entry: Differentiability) -> Differentiability:
     return replace(
         entry, derivatives=(derivative,), non_differentiable=tuple(others), differentiable_outputs=(0,), condition=None
     )
+
+
+class _NodeNames:
+    """Note [Names of nodes]."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._counts: dict[str, int] = {}
+        self._known: dict[OperatorName, str] = {}
+
+    def claim(self, entry: Differentiability, group: OperatorGroup | None) -> tuple[str, str]:
+        """The class of an entry's nodes, and the name that they show, if that is another."""
+        name = entry.operator.schema.name
+        view = self._known.get(replace(name, base=name.base.removesuffix("_copy")))
+        if view is not None and name not in self._known:
+            found = f"{view}_copy"
+        else:
+            inplace = group.inplace if group else None
+            prefix = _prefix(name.base if inplace is None else inplace.schema.name.base)
+            number = self._counts[prefix] = self._counts.get(prefix, -1) + 1
+            found = f"{prefix}{number}"
+        self._known.setdefault(name, found)
+        of_tensor = _NUMBERS_ARE_TENSORS.get(name.base) if name.overload.startswith("Scalar") else None
+        shown = "" if of_tensor is None else self._known.get(replace(name, overload=of_tensor), "")
+        return self._namer.claim(found), shown
 
 
 def _prefix(base: str) -> str:
@@ -165,7 +211,13 @@ def _block(
     if entry is None:
         return _Block(None, (), tuple(refusal(each.view, each.function) for each in own))
     builder = NodeBuilder(
-        view.operators[entry.operator.name], entry, own[0].node, view.builtins, view.calls, functions
+        view.operators[entry.operator.name],
+        entry,
+        own[0].node,
+        own[0].shown,
+        view.builtins,
+        view.calls,
+        functions,
     )
     guard = _guard(entry, view)
     wrappers = []

@@ -19,9 +19,13 @@ _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
 def context(
-    bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]], recordings: Sequence[Recording]
+    bindings: Sequence[Binding],
+    shims: Mapping[str, Mapping[str, ShimNames]],
+    recordings: Sequence[Recording],
+    skipped: Sequence[str],
 ) -> dict[str, object]:
-    """What the template shows: a row for each kernel and each wrapper, and the modules that the rows speak of."""
+    """What the template shows: a row for each kernel and each wrapper, one for each operator that autograd skips, and
+    the modules that the rows speak of."""
     composites = composite_names(composite_bindings(bindings))
     rows = []
     modules = set()
@@ -38,6 +42,7 @@ def context(
         _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))
         for name, function in wrapper_names(bindings).items()
     ]
+    skipping = [_row((quoted(name), '"Autograd"', '""', '""')) for name in skipped]
     if marking:
         modules.add("INPLACE_OR_VIEW")
     used = [
@@ -52,7 +57,7 @@ def context(
         )
         if name in modules
     ]
-    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + marking), "modules": used}
+    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + skipping + marking), "modules": used}
 
 
 def _served(

@@ -1,11 +1,11 @@
 """Autograd kernels for every operator: what serves those that nobody wrote formulas for.
 
 Note [Operators without formulas]
-An operator defined at run time that has a kernel for a backend and none for autograd is served by default: the call
-works, its results require grad, and a backward pass through them warns and finds no gradient. What cannot be a warning
-is an error, since gradients would silently be wrong: a write to a leaf that requires grad when it is called, one to
-another tensor that requires grad in a backward pass through that. Operators that the kernel calls are recorded, and
-then those gradients hold. Writes count in versions. Generated operators list all that autograd does with them.
+An operator that has a kernel for a backend and none for autograd, and that no derivatives.yaml has, whether it is
+generated or defined at run time, is served by default: the call works, its results require grad, and a backward pass
+through them warns and finds no gradient. What cannot be a warning is an error, since gradients would silently be wrong:
+a write to a leaf that requires grad when it is called, one to another tensor that requires grad in a backward pass
+through that. Operators that the kernel calls are recorded, and then those gradients hold. Writes count in versions.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         edges = edges_of(operands)
         if not any(edge is not None for edge in edges):
             return below(*args)
-        if outs:
-            check_out(operator.name, *operands)
+        if any(map(_has_gradient, _tensors(args[position] for position in outs))):
+            check_out(operator.name.partition(".")[0], *operands)
         targets = list(_tensors(args[position] for position in written))
         for target in targets:
             check_inplace(target)

@@ -52,7 +52,7 @@ class FunctionCtx(MultipleOutputs):
         self._to_save: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
-        self._saved: tuple[Saved, ...] | None = ()
+        self._saved: Sequence[Saved] | None = ()
         self.saved_for_forward: tuple[Any, ...] = ()
         self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
 

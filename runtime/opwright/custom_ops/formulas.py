@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opwright.custom_ops.code import OperatorCode, code_of
-from opwright.custom_ops.recording import context_of
+from opwright.custom_ops.recording import by_position, context_of
 from opwright.dispatcher import Operator
 from opwright.registrations import LazyWrapper, Wrapper
 from opwright.tags import Tag
@@ -68,7 +68,9 @@ class Formula(LazyWrapper):
         """Render. Must not be called with the lock held."""
         code = self._code = code_of(self._operator.declaration, self._arrays, self._returns_arrays)
         context = context_of(self._operator, self._backward)
-        self.loaded = Wrapper(code.recorded_by(context, self._setup_context), True)
+        signature = self._operator.signature
+        setup_context = by_position(self._setup_context, signature.positional < len(signature.names))
+        self.loaded = Wrapper(code.recorded_by(context, setup_context), True)
 
     def __repr__(self) -> str:
         return f"{self._backward!r}"

@@ -10,7 +10,7 @@ import numpy as np
 from opwright.devices import is_array
 from opwright.dispatcher import Operator
 from opwright.keys import VIEW
-from opwright.results import tensors_of
+from opwright.results import share_memory, tensors_of
 from opwright.returns import return_checker
 from opwright.tensor import Tensor, wrap
 
@@ -87,7 +87,7 @@ def _check_aliases(
                 raise _error(operator, function, f"result {index} must be argument '{signature.names[alias]}' itself")
             continue
         for tensor in tensors_of((value,)):
-            shared = next((what for what, other in known if _share_memory(tensor, other)), None)
+            shared = next((what for what, other in known if share_memory(tensor, other)), None)
             if shared is not None:
                 problem = f"result {index} shares memory with {shared}. A result must be no argument, no view of one"
                 raise _error(operator, function, f"{problem}, and none of another result: return a copy (x.clone())")
@@ -101,13 +101,3 @@ def _forget_base(result: Tensor) -> None:
     assert result.extra is not None
     result.extra.base = None
     result.keys &= ~VIEW
-
-
-def _share_memory(first: Tensor, second: Tensor) -> bool:
-    if first is second or first.array is second.array:
-        return True
-    own, other = first.extra, second.extra
-    if own is not None and other is not None and own.storage is not None and own.storage is other.storage:
-        return True
-    both = isinstance(first.array, np.ndarray) and isinstance(second.array, np.ndarray)
-    return both and np.may_share_memory(first.array, second.array)
