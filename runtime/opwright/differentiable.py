@@ -159,10 +159,7 @@ class Differentiable:
 
         if self.keys & PYTHON:  # its class makes it
             return self.detach()  # type: ignore[no-any-return]
-        made = wrap(self.array)
-        if self.is_inference():
-            made.keys &= self.keys
-        return made
+        return wrap(self.array)
 
     @data.setter
     def data(self: Any, value: Tensor) -> None:
@@ -200,6 +197,7 @@ class Differentiable:
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
+        self._refresh()
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         from opwright.autograd.recording import retain_grad

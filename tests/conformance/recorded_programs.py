@@ -25,6 +25,8 @@ FUNCTIONAL: dict[str, Action] = {
     "x > 0": lambda t, x: x > 0,
     "x.contiguous()": lambda t, x: x.contiguous(),
     "x.double()": lambda t, x: x.double(),
+    "x.conj()": lambda t, x: t.real(x.conj() * x).clone() if x.is_complex() else x.conj(),
+    "x.abs()": lambda t, x: x.abs(),
     "x.flip(0)": lambda t, x: x.flip(0),
     "sort(x)": lambda t, x: t.sort(x, 0),
     "max(x, 0)": lambda t, x: t.max(x, 0),
@@ -96,8 +98,12 @@ WRITES_OF_TWO: dict[str, Action] = {
 }
 
 
+def _total(x: Any) -> Any:
+    return x.sum().abs() if x.is_complex() else x.sum()
+
+
 def _backward(t: Any, x: Any, *leaves: Any) -> Any:
-    x.sum().backward(retain_graph=True)
+    _total(x).backward(retain_graph=True)
     return [each.grad for each in leaves]
 
 
@@ -107,10 +113,10 @@ def _forget(t: Any, x: Any, *leaves: Any) -> None:
 
 
 PASSES: dict[str, Action] = {
-    "grad": lambda t, x, *leaves: t.autograd.grad(x.sum(), leaves, allow_unused=True),
-    "grad, retained": lambda t, x, *leaves: t.autograd.grad(x.sum(), leaves, allow_unused=True, retain_graph=True),
+    "grad": lambda t, x, *leaves: t.autograd.grad(_total(x), leaves, allow_unused=True),
+    "grad, retained": lambda t, x, *leaves: t.autograd.grad(_total(x), leaves, allow_unused=True, retain_graph=True),
     "grad, recorded": lambda t, x, *leaves: t.autograd.grad(
-        (x * x).sum(), leaves, allow_unused=True, create_graph=True
+        _total(x * x), leaves, allow_unused=True, create_graph=True
     ),
     "backward": _backward,
     "forget": _forget,

@@ -54,6 +54,8 @@ class Programme:
         numbers = np.random.default_rng(self.seed)
         for place, shape in enumerate([(2, 3), (3,), (2, 3), (3, 3)]):
             values = numbers.uniform(-1, 1, shape)
+            if place % 2 and self.seed % 4 == 3:
+                values = values + 1j * numbers.uniform(-1, 1, shape)
             pair = Pair(torch.tensor(values), opwright.tensor(values))
             if place != 2:
                 pair.theirs.requires_grad_(), pair.ours.requires_grad_()
@@ -101,8 +103,14 @@ class Programme:
             return False  # in PyTorch it requires grad, and has no history
         if name == "x.requires_grad_()" and any(pair.theirs._base is first for pair in self.pairs):
             return False  # in PyTorch its views require grad then, and have no history
-        if name == "x.detach_()" and first.is_inference():
-            return False  # PyTorch lets that pass, though it is a write
+        if name in ("x.detach_()", "x.data") and first.is_inference():
+            return False  # PyTorch lets writes to these pass
+        if name in ("x.t_()", "x.unsqueeze_(0)") and first.requires_grad and not torch.is_grad_enabled():
+            return False  # PyTorch forgets to tell the leaf, or what was recorded
+        if name == "x.copy_(y)" and first.untyped_storage().data_ptr() == others[0].untyped_storage().data_ptr():
+            return False  # PyTorch refuses what it cannot copy in order
+        if name == "x[0] = 1" and 0 in first.stride():
+            return False  # PyTorch refuses a number as it would a tensor
         if "out=" in name and first.shape != others[0].shape:
             return False  # PyTorch resizes before it says what is wrong
         return not torch.is_inference_mode_enabled() or ("detach" not in name and "data" not in name)
@@ -145,7 +153,11 @@ class Programme:
         for mine, other in zip(left, right, strict=True):
             if (mine is None) != (other is None):
                 raise self.difference("a result", mine, other)
-            if mine is None or any(other is pair.theirs for pair in self.pairs) or not other.is_floating_point():
+            if (
+                mine is None
+                or any(other is pair.theirs for pair in self.pairs)
+                or not (other.is_floating_point() or other.is_complex())
+            ):
                 continue
             self.lines[-1] += f" -> v{len(self.pairs)}"
             self.pairs.append(Pair(other.clone(), mine.clone()) if is_gradient else Pair(other, mine))
@@ -176,7 +188,8 @@ class Programme:
 def class_of(outcome: Any) -> str:
     if not isinstance(outcome, Exception):
         return ""
-    return next(each.__name__ for each in type(outcome).__mro__ if each.__module__ == "builtins")
+    names = (each.__name__ for each in type(outcome).__mro__ if each.__module__ == "builtins")
+    return next(name for name in names if name != "NotImplementedError")  # a kind of RuntimeError
 
 
 def is_trained(tensor: Any) -> bool:
