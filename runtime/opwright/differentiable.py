@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, TANGENT, VIEW
+from opwright.state import with_modes
 from opwright.storage import Extra, set_array, storage_of
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ class Differentiable:
 
     def _check_no_tangent(self, what: str) -> None:
         """Raise RuntimeError where the tensor leaves the world in which it has a tangent."""
-        from opwright.autograd.tangents import are_seen, current_tangent
+        if not with_modes(self.keys) & TANGENT:
+            return
+        from opwright.autograd.tangents import current_tangent
 
-        if are_seen() and current_tangent(self) is not None:  # type: ignore[arg-type]
+        if current_tangent(self) is not None:  # type: ignore[arg-type]
             raise RuntimeError(
                 f"Can't {what} a Tensor that has a tangent: it would be lost. Use tensor.detach() first."
             )

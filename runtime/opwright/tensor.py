@@ -280,8 +280,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            if self.keys & TANGENT:
-                self._check_no_tangent("call numpy() on")
+            self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "
