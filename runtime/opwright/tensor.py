@@ -280,8 +280,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            if self.keys & TANGENT:
-                self._check_no_tangent("call numpy() on")
+            self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "
@@ -390,7 +389,12 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
-    own.base = base if root is None else root
+    if root is None:
+        own.base = base
+    else:
+        own.base = root
+        if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
+            own.creation = creation
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
     if type(array) is ndarray:

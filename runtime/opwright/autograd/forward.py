@@ -80,7 +80,7 @@ class _Layer:
         self.operator = operator
         self.below = below
         self.signature = operator.signature
-        self.rule = find_rule(operator.name)
+        self.rule = find_rule(operator)
 
     def call(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """Call what is below, and give the results their tangents."""
