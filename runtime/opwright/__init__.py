@@ -62,6 +62,7 @@ from opwright.errors import (
     RegistrationError,
 )
 from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
+from opwright.keys import DispatchKey
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
@@ -116,6 +117,7 @@ __all__ = [
     "AutogradError",
     "DataDependentOutputError",
     "DispatchError",
+    "DispatchKey",
     "DynamicOutputShapeError",
     "FakeKernelError",
     "Generator",
