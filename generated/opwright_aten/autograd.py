@@ -2488,6 +2488,7 @@ add_out = refuse_recording("add", 0, 1, 3)
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class AddBackward1(Recorded):
     __slots__ = ()
+    shown = "AddBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -3256,6 +3257,7 @@ div_out = refuse_recording("div", 0, 1, 2)
 class DivBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad / self.other.conjugate(),)
@@ -3363,6 +3365,7 @@ class DivBackward3(Recorded):
     __slots__ = ("other", "rounding_mode")
     rounding_mode: str | None
     other: Any
+    shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad) if self.rounding_mode is not None else grad / self.other.conjugate(),)
@@ -4059,6 +4062,7 @@ mul_out = refuse_recording("mul", 0, 1, 2)
 class MulBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    shown = "MulBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * self.other.conjugate(),)
@@ -4761,6 +4765,7 @@ sub_out = refuse_recording("sub", 0, 1, 3)
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class SubBackward1(Recorded):
     __slots__ = ()
+    shown = "SubBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -7750,12 +7755,11 @@ def transpose_(below: Callable[..., Tensor]) -> Kernel:
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 class UnbindBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape")
-    self_shape: Any
+    __slots__ = ("dim",)
     dim: int
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.unbind_backward(grads, self.self_shape, self.dim),)
+        return (shapes_gradients.unbind_backward(grads, self.dim),)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
@@ -7764,7 +7768,6 @@ def unbind_int(below: Callable[..., list[Tensor]]) -> Kernel:
         results = below(self, dim)
         node = UnbindBackward0()
         node.edges = (self.edge,)
-        node.self_shape = self.shape
         node.dim = dim
         record_several(results, node)
         return results
@@ -10010,7 +10013,7 @@ relu_out = refuse_recording("relu", 0, 1)
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
-class RreluWithNoiseFunctionalBackward0(Recorded):
+class RreluWithNoiseBackward0(Recorded):
     __slots__ = ("lower", "noise_out", "self", "training", "upper")
     training: bool
     self: Saved
@@ -10041,7 +10044,7 @@ def rrelu_with_noise_functional(below: Callable[..., tuple[Tensor, Tensor]]) -> 
         if self.edge is None:
             return below(self, noise, lower, upper, training, generator)
         result0, noise_out = below(self, noise, lower, upper, training, generator)
-        node = RreluWithNoiseFunctionalBackward0()
+        node = RreluWithNoiseBackward0()
         node.edges = (self.edge,)
         node.training = training
         node.self = save(self)
@@ -11426,6 +11429,7 @@ class AvgPool3DBackward0(Recorded):
                 self.padding,
                 self.count_include_pad,
                 self.divisor_override,
+                3,
             ),
         )
 
@@ -12164,7 +12168,7 @@ upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
 
 
 # alias_copy(Tensor self) -> Tensor
-class AliasCopyBackward0(Recorded):
+class AliasBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12175,7 +12179,7 @@ class AliasCopyBackward0(Recorded):
 def alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = AliasCopyBackward0()
+        node = AliasBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12188,7 +12192,7 @@ alias_copy_out = refuse_recording("alias_copy", 0, 1)
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-class AsStridedCopyBackward0(Recorded):
+class AsStridedBackward0_copy(Recorded):
     __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
     self_shape: Any
     self_stride: Any
@@ -12215,7 +12219,7 @@ class AsStridedCopyBackward0(Recorded):
 def as_strided_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
         result = below(self, size, stride, storage_offset)
-        node = AsStridedCopyBackward0()
+        node = AsStridedBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.self_stride = self.stride()
@@ -12235,7 +12239,7 @@ as_strided_copy_out = refuse_recording("as_strided_copy", 0, 4)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-class DiagonalCopyBackward0(Recorded):
+class DiagonalBackward0_copy(Recorded):
     __slots__ = ("dim1", "dim2", "offset", "self_shape")
     self_shape: Any
     offset: int
@@ -12250,7 +12254,7 @@ class DiagonalCopyBackward0(Recorded):
 def diagonal_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, offset, dim1, dim2)
-        node = DiagonalCopyBackward0()
+        node = DiagonalBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.offset = offset
@@ -12267,7 +12271,7 @@ diagonal_copy_out = refuse_recording("diagonal_copy", 0, 4)
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-class ExpandCopyBackward0(Recorded):
+class ExpandBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12279,7 +12283,7 @@ class ExpandCopyBackward0(Recorded):
 def expand_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
         result = below(self, size, implicit)
-        node = ExpandCopyBackward0()
+        node = ExpandBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12293,7 +12297,7 @@ expand_copy_out = refuse_recording("expand_copy", 0, 3)
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-class PermuteCopyBackward0(Recorded):
+class PermuteBackward0_copy(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
 
@@ -12305,7 +12309,7 @@ class PermuteCopyBackward0(Recorded):
 def permute_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dims: list[int]) -> Tensor:
         result = below(self, dims)
-        node = PermuteCopyBackward0()
+        node = PermuteBackward0_copy()
         node.edges = (self.edge,)
         node.dims = dims
         record(result, node)
@@ -12319,7 +12323,7 @@ permute_copy_out = refuse_recording("permute_copy", 0, 2)
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-class ReshapeAliasCopyBackward0(Recorded):
+class ReshapeAliasBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12331,7 +12335,7 @@ class ReshapeAliasCopyBackward0(Recorded):
 def _reshape_alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
         result = below(self, size, stride)
-        node = ReshapeAliasCopyBackward0()
+        node = ReshapeAliasBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12345,7 +12349,7 @@ _reshape_alias_copy_out = refuse_recording("_reshape_alias_copy", 0, 3)
 
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
-class SelectCopyBackward0(Recorded):
+class SelectBackward0_copy(Recorded):
     __slots__ = ("dim", "index", "self_shape")
     self_shape: Any
     dim: int
@@ -12359,7 +12363,7 @@ class SelectCopyBackward0(Recorded):
 def select_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: int) -> Tensor:
         result = below(self, dim, index)
-        node = SelectCopyBackward0()
+        node = SelectBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dim = dim
@@ -12375,7 +12379,7 @@ select_copy_int_out = refuse_recording("select_copy", 0, 3)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-class SliceCopyBackward0(Recorded):
+class SliceBackward0_copy(Recorded):
     __slots__ = ("dim", "end", "self_shape", "start", "step")
     self_shape: Any
     dim: int
@@ -12391,7 +12395,7 @@ class SliceCopyBackward0(Recorded):
 def slice_copy_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
         result = below(self, dim, start, end, step)
-        node = SliceCopyBackward0()
+        node = SliceBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dim = dim
@@ -12410,7 +12414,7 @@ slice_copy_Tensor_out = refuse_recording("slice_copy", 0, 5)
 
 
 # squeeze_copy(Tensor self) -> Tensor
-class SqueezeCopyBackward0(Recorded):
+class SqueezeBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12422,7 +12426,7 @@ class SqueezeCopyBackward0(Recorded):
 def squeeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = SqueezeCopyBackward0()
+        node = SqueezeBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12436,7 +12440,7 @@ squeeze_copy_out = refuse_recording("squeeze_copy", 0, 1)
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor
-class SqueezeCopyBackward1(Recorded):
+class SqueezeBackward1_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12448,7 +12452,7 @@ class SqueezeCopyBackward1(Recorded):
 def squeeze_copy_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
-        node = SqueezeCopyBackward1()
+        node = SqueezeBackward1_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12462,7 +12466,7 @@ squeeze_copy_dim_out = refuse_recording("squeeze_copy", 0, 2)
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
-class SqueezeCopyBackward2(Recorded):
+class SqueezeBackward2_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12474,7 +12478,7 @@ class SqueezeCopyBackward2(Recorded):
 def squeeze_copy_dims(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int]) -> Tensor:
         result = below(self, dim)
-        node = SqueezeCopyBackward2()
+        node = SqueezeBackward2_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12488,7 +12492,7 @@ squeeze_copy_dims_out = refuse_recording("squeeze_copy", 0, 2)
 
 
 # t_copy(Tensor self) -> Tensor
-class TCopyBackward0(Recorded):
+class TBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12499,7 +12503,7 @@ class TCopyBackward0(Recorded):
 def t_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = TCopyBackward0()
+        node = TBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12512,7 +12516,7 @@ t_copy_out = refuse_recording("t_copy", 0, 1)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
-class TransposeCopyBackward0(Recorded):
+class TransposeBackward0_copy(Recorded):
     __slots__ = ("dim0", "dim1")
     dim0: int
     dim1: int
@@ -12525,7 +12529,7 @@ class TransposeCopyBackward0(Recorded):
 def transpose_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
         result = below(self, dim0, dim1)
-        node = TransposeCopyBackward0()
+        node = TransposeBackward0_copy()
         node.edges = (self.edge,)
         node.dim0 = dim0
         node.dim1 = dim1
@@ -12540,7 +12544,7 @@ transpose_copy_int_out = refuse_recording("transpose_copy", 0, 3)
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-class UnfoldCopyBackward0(Recorded):
+class UnfoldBackward0_copy(Recorded):
     __slots__ = ("dimension", "self_shape", "size", "step")
     self_shape: Any
     dimension: int
@@ -12555,7 +12559,7 @@ class UnfoldCopyBackward0(Recorded):
 def unfold_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         result = below(self, dimension, size, step)
-        node = UnfoldCopyBackward0()
+        node = UnfoldBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dimension = dimension
@@ -12572,7 +12576,7 @@ unfold_copy_out = refuse_recording("unfold_copy", 0, 4)
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-class UnsqueezeCopyBackward0(Recorded):
+class UnsqueezeBackward0_copy(Recorded):
     __slots__ = ("dim",)
     dim: int
 
@@ -12584,7 +12588,7 @@ class UnsqueezeCopyBackward0(Recorded):
 def unsqueeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
-        node = UnsqueezeCopyBackward0()
+        node = UnsqueezeBackward0_copy()
         node.edges = (self.edge,)
         node.dim = dim
         record(result, node)
@@ -12598,7 +12602,7 @@ unsqueeze_copy_out = refuse_recording("unsqueeze_copy", 0, 2)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
-class ViewCopyBackward0(Recorded):
+class ViewBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12610,7 +12614,7 @@ class ViewCopyBackward0(Recorded):
 def view_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
-        node = ViewCopyBackward0()
+        node = ViewBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12624,7 +12628,7 @@ view_copy_out = refuse_recording("view_copy", 0, 2)
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-class ViewAsComplexCopyBackward0(Recorded):
+class ViewAsComplexBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12635,7 +12639,7 @@ class ViewAsComplexCopyBackward0(Recorded):
 def view_as_complex_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = ViewAsComplexCopyBackward0()
+        node = ViewAsComplexBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12648,7 +12652,7 @@ view_as_complex_copy_out = refuse_recording("view_as_complex_copy", 0, 1)
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-class ViewAsRealCopyBackward0(Recorded):
+class ViewAsRealBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12659,7 +12663,7 @@ class ViewAsRealCopyBackward0(Recorded):
 def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = ViewAsRealCopyBackward0()
+        node = ViewAsRealBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -13326,7 +13330,7 @@ def ne__Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class LshiftBackward0(Recorded):
+class IlshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13337,7 +13341,7 @@ class LshiftBackward0(Recorded):
 def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         check_inplace(self)
-        node = LshiftBackward0()
+        node = IlshiftBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13346,7 +13350,7 @@ def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class LshiftBackward1(Recorded):
+class IlshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13359,7 +13363,7 @@ def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
         if self.edge is None:
             return below(self, other)
         check_inplace(self)
-        node = LshiftBackward1()
+        node = IlshiftBackward1()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13368,7 +13372,7 @@ def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class RshiftBackward0(Recorded):
+class IrshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13379,7 +13383,7 @@ class RshiftBackward0(Recorded):
 def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         check_inplace(self)
-        node = RshiftBackward0()
+        node = IrshiftBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13388,7 +13392,7 @@ def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class RshiftBackward1(Recorded):
+class IrshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13401,7 +13405,7 @@ def __irshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
         if self.edge is None:
             return below(self, other)
         check_inplace(self)
-        node = RshiftBackward1()
+        node = IrshiftBackward1()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13431,42 +13435,6 @@ def bernoulli_default(below: Callable[..., Tensor]) -> Kernel:
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 bernoulli_out = refuse_recording("bernoulli", 0, 2)
-
-
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward1(Recorded):
-    __slots__ = ()
-
-    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.zeros_like(grad),)
-
-
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        result = below(self, p, generator)
-        node = BernoulliBackward1()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-def bernoulli__float(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = BernoulliBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, p, generator), node)
-        return self
-
-    return kernel
-
-
-# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -13818,7 +13786,7 @@ zero_out = refuse_recording("zero", 0, 1)
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward2(Recorded):
+class BernoulliBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13830,7 +13798,7 @@ class BernoulliBackward2(Recorded):
 def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, p, generator)
-        node = BernoulliBackward2()
+        node = BernoulliBackward1()
         node.edges = (self.edge, p.edge)
         record(result, node)
         return result
@@ -13842,7 +13810,7 @@ def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
 def bernoulli__Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = BernoulliBackward2()
+        node = BernoulliBackward1()
         node.edges = (self.edge, p.edge)
         rebase_history(below(self, p, generator), node)
         return self
@@ -13854,8 +13822,44 @@ def bernoulli__Tensor(below: Callable[..., Tensor]) -> Kernel:
 bernoulli_Tensor_out = refuse_recording("bernoulli", 0, 1, 3)
 
 
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+class BernoulliBackward2(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (ops.zeros_like(grad),)
+
+
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+        result = below(self, p, generator)
+        node = BernoulliBackward2()
+        node.edges = (self.edge,)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+def bernoulli__float(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+        check_inplace(self)
+        node = BernoulliBackward2()
+        node.edges = (self.edge,)
+        rebase_history(below(self, p, generator), node)
+        return self
+
+    return kernel
+
+
+# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
+
+
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-class NormalFunctionalBackward0(Recorded):
+class NormalBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13866,7 +13870,7 @@ class NormalFunctionalBackward0(Recorded):
 def normal_functional(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         result = below(self, mean, std, generator)
-        node = NormalFunctionalBackward0()
+        node = NormalBackward0()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -13878,7 +13882,7 @@ def normal_functional(below: Callable[..., Tensor]) -> Kernel:
 def normal_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = NormalFunctionalBackward0()
+        node = NormalBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, mean, std, generator), node)
         return self
@@ -13891,7 +13895,7 @@ normal_out = refuse_recording("normal", 0, 4)
 
 
 # normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-class NormalBackward0(Recorded):
+class NormalBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13902,7 +13906,7 @@ class NormalBackward0(Recorded):
 def normal_Tensor_float(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward0()
+        node = NormalBackward1()
         node.edges = (mean.edge,)
         record(result, node)
         return result
@@ -13915,7 +13919,7 @@ normal_Tensor_float_out = refuse_recording("normal", 0, 3)
 
 
 # normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward1(Recorded):
+class NormalBackward2(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13926,7 +13930,7 @@ class NormalBackward1(Recorded):
 def normal_float_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward1()
+        node = NormalBackward2()
         node.edges = (std.edge,)
         record(result, node)
         return result
@@ -13939,7 +13943,7 @@ normal_float_Tensor_out = refuse_recording("normal", 1, 3)
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward2(Recorded):
+class NormalBackward3(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13951,7 +13955,7 @@ class NormalBackward2(Recorded):
 def normal_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward2()
+        node = NormalBackward3()
         node.edges = (mean.edge, std.edge)
         record(result, node)
         return result
@@ -14611,6 +14615,7 @@ class WhereBackward1(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
@@ -14637,6 +14642,7 @@ class WhereBackward2(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
@@ -15755,3 +15761,77 @@ def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 # logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 logspace_Scalar_Tensor_out = refuse_recording("logspace", 1, 4)
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+conj_physical_out_ = refuse_recording("conj_physical", 0, 1)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+msort_out = refuse_recording("msort", 0, 1)
+
+
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+linalg_matmul_out = refuse_recording("linalg_matmul", 0, 1, 2)
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+ger_out = refuse_recording("ger", 0, 1, 2)
+
+
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+matrix_power_out = refuse_recording("matrix_power", 0, 2)
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+inverse_out = refuse_recording("inverse", 0, 1)
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+linalg_det_out = refuse_recording("linalg_det", 0, 1)
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+linalg_pinv_out = refuse_recording("linalg_pinv", 0, 3)
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+linalg_matrix_rank_out = refuse_recording("linalg_matrix_rank", 0, 3)
+
+
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+nuclear_norm_out = refuse_recording("nuclear_norm", 0, 2)
+
+
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+softmax_int_out = refuse_recording("softmax", 0, 3)
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+log_softmax_int_out = refuse_recording("log_softmax", 0, 3)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+log_sigmoid_out = refuse_recording("log_sigmoid", 0, 1)
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+nll_loss_out = refuse_recording("nll_loss", 0, 1, 2, 5)
+
+
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+nll_loss2d_out = refuse_recording("nll_loss2d", 0, 1, 2, 5)
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+multilabel_margin_loss_out = refuse_recording("multilabel_margin_loss", 0, 1, 3)
+
+
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+adaptive_avg_pool2d_out = refuse_recording("adaptive_avg_pool2d", 0, 2)
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+adaptive_avg_pool3d_out = refuse_recording("adaptive_avg_pool3d", 0, 2)

@@ -770,8 +770,13 @@ def linalg_cross_default(self: Any, other: Any, dim: Any, self_t: Any, other_t: 
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots): result
-def _linalg_det_default(A: Any, A_t: Any, result: Any) -> Any:
-    return result * linear_algebra_gradients.trace_of_solution(A, A_t)
+def _linalg_det_default(A: Any, A_t: Any, result: Any, LU: Any, pivots: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        linear_algebra_gradients.det_backward(ops.ones_like(result), A, result, LU, pivots),
+        A_t,
+        result,
+        [-2, -1],
+    )
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvalues
@@ -937,8 +942,8 @@ def linalg_vector_norm_default(self: Any, ord: Any, dim: Any, keepdim: Any, self
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor: result
-def logcumsumexp_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.logcumsumexp_forward(self_t, self, result, dim)
+def logcumsumexp_default(self: Any, dim: Any, self_t: Any) -> Any:
+    return forward_gradients.logcumsumexp_forward(self_t, self, dim)
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor: result
@@ -1075,25 +1080,13 @@ def sort_stable(dim: Any, self_t: Any, indices: Any) -> Any:
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor: result
 def std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result), self, result, dim, correction, keepdim),
-        self_t,
-        result,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
 #     Tensor): result0
 def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result0: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result0), self, result0, dim, correction, keepdim),
-        self_t,
-        result0,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result0, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
@@ -2238,11 +2231,6 @@ def bernoulli_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
-def bernoulli_p(self_t: Any) -> Any:
-    return ops.zeros_like(self_t)
-
-
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor: result
 def cauchy_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
@@ -2295,6 +2283,11 @@ def zero_default(self_t: Any) -> Any:
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor: result
 def bernoulli_Tensor(self_t: Any) -> Any:
+    return ops.zeros_like(self_t)
+
+
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
+def bernoulli_p(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
@@ -2914,7 +2907,7 @@ RULES: dict[str, ForwardRule] = {
     "dot": ForwardRule((0, 1), (TangentFormula(dot_default, (0, 1), (0, 1), (), (0,)),), ()),
     "linalg_cholesky_ex": ForwardRule((0,), (TangentFormula(linalg_cholesky_ex_default, (1,), (0,), (0,), (0,)),), ()),
     "linalg_cross": ForwardRule((0, 1), (TangentFormula(linalg_cross_default, (0, 1, 2), (0, 1), (), (0,)),), ()),
-    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0,), (0,)),), ()),
+    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0, 1, 2), (0,)),), ()),
     "_linalg_eigh": ForwardRule(
         (0,),
         (
@@ -2975,7 +2968,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(linalg_vector_norm_default, (0, 1, 2, 3), (0,), (0,), (0,)),),
         (),
     ),
-    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (), (0,)),), ()),
     "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
@@ -3462,8 +3455,6 @@ RULES: dict[str, ForwardRule] = {
     "__rshift__.Tensor": ForwardRule((), (), (0, 1)),
     "__irshift__.Tensor": ForwardRule((), (), (0, 1)),
     "bernoulli": ForwardRule((0,), (TangentFormula(bernoulli_default, (), (0,), (), (0,)),), ()),
-    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
-    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "cauchy": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "cauchy_": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "exponential": ForwardRule((0,), (TangentFormula(exponential_default, (), (0,), (), (0,)),), ()),
@@ -3485,6 +3476,8 @@ RULES: dict[str, ForwardRule] = {
     "zero_": ForwardRule((0,), (TangentFormula(zero_default, (), (0,), (), (0,)),), ()),
     "bernoulli.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
     "bernoulli_.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
+    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
+    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "normal_functional": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal_": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),

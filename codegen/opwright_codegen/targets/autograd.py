@@ -2,7 +2,9 @@
 
 Note [Names of nodes]
 `AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
-of derivatives.yaml. Calls of in-place variants are nodes of the same class.
+of derivatives.yaml. Calls of in-place variants are nodes of the same class, and where these have another name the node
+has theirs (`normal_functional`). The node of a view operator's copying variant is `AliasBackward0_copy`. Where numbers
+have an overload of their own, its nodes show themselves as those of tensors: to PyTorch the 2 of `x * 2` is a tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorGroup, OperatorSet, Text
 from opwright_codegen.names import Namer
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema import OperatorName, SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
 from opwright_codegen.targets.gradients import backward_functions
@@ -41,20 +43,29 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node."""
+    """Who records an operator's calls: the function at a dispatch key, by which entry, the class of the node, and the
+    name that it shows, if that is another.
+
+    Without an entry, and a node, it is a variant with `out=` of a composite, which refuses to be recorded.
+    """
 
     view: OperatorView
-    entry: Differentiability
+    entry: Differentiability | None
     key: str
     function: str
     node: str
+    shown: str
+
+
+# Operators that PyTorch calls with a tensor for a number, and the overload that takes it.
+_NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div": "Tensor", "where": "self"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
     """What stands together in the module: a class and the wrappers that make it."""
 
-    node: NodeClass
+    node: NodeClass | None
     wrappers: tuple[Wrapper, ...]
     refusals: tuple[Refusal, ...]
 
@@ -64,7 +75,7 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
     namer = Namer(_RESERVED)
     groups = {member.name: group for group in operators.groups for member in group.members}
     found: list[Recording] = []
-    counts: dict[str, int] = {}
+    nodes = _NodeNames(namer)
     for name, by_key in derivatives.entries.items():
         for key, entry in by_key.items():
             if name not in view.operators:
@@ -80,14 +91,29 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
                 variants = [each for each in variants if not each.operator.is_view_like]
             if not variants:
                 continue
-            prefix = _prefix(entry.operator.schema.name.base)
-            number = counts[prefix] = counts.get(prefix, -1) + 1
-            node = namer.claim(f"{prefix}{number}")
+            node, shown = nodes.claim(entry, groups.get(name))
             dispatch = "Autograd" if key == DEFAULT_KEY else key
             for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
-                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
+                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node, shown))
+    for variant in _refused(view, groups):
+        found.append(Recording(variant, None, "Autograd", namer.claim(variant.stub), "", ""))
     return tuple(found)
+
+
+def _refused(view: NamespaceView, groups: Mapping[str, OperatorGroup]) -> Iterator[OperatorView]:
+    """Variants with `out=`, with kernels of their own, of operators that record what they are made of."""
+    for name, variant in view.operators.items():
+        group = groups.get(name)
+        if variant.schema.kind is not SchemaKind.OUT or group is None or group.functional is None:
+            continue
+        functional = group.functional.schema
+        if (
+            variant.operator.kernel("CompositeImplicitAutograd") is None
+            and group.functional.kernel("CompositeImplicitAutograd") is not None
+            and any(argument.type.is_tensor_like for argument in functional.arguments)
+        ):
+            yield variant
 
 
 def without_history(
@@ -117,6 +143,31 @@ def _without_gradient(entry: Differentiability) -> Differentiability:
     )
 
 
+class _NodeNames:
+    """Note [Names of nodes]."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._counts: dict[str, int] = {}
+        self._known: dict[OperatorName, str] = {}
+
+    def claim(self, entry: Differentiability, group: OperatorGroup | None) -> tuple[str, str]:
+        """The class of an entry's nodes, and the name that they show, if that is another."""
+        name = entry.operator.schema.name
+        view = self._known.get(replace(name, base=name.base.removesuffix("_copy")))
+        if view is not None and name not in self._known:
+            found = f"{view}_copy"
+        else:
+            inplace = group.inplace if group else None
+            prefix = _prefix(name.base if inplace is None else inplace.schema.name.base)
+            number = self._counts[prefix] = self._counts.get(prefix, -1) + 1
+            found = f"{prefix}{number}"
+        self._known.setdefault(name, found)
+        of_tensor = _NUMBERS_ARE_TENSORS.get(name.base) if name.overload.startswith("Scalar") else None
+        shown = "" if of_tensor is None else self._known.get(replace(name, overload=of_tensor), "")
+        return self._namer.claim(found), shown
+
+
 def _prefix(base: str) -> str:
     words = "".join(word.title() for word in base.split("_"))
     return f"{words}Backward".replace("ForwardBackward", "Backward")
@@ -140,7 +191,7 @@ def context(
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
     if not found:
         return None
-    formulas = [formula for recording in found for formula in _formulas(recording.entry)]
+    formulas = [each for recording in found if recording.entry for each in _formulas(recording.entry)]
     taken = (*_RESERVED, *(recording.function for recording in found))
     modules, spelled = backward_functions(formulas, functions, taken)
     by_node: dict[str, list[Recording]] = {}
@@ -156,11 +207,19 @@ def _block(
     functions: Mapping[str, str],
     shims: Mapping[str, ShimNames],
 ) -> _Block:
-    first = own[0]
+    entry = own[0].entry
+    if entry is None:
+        return _Block(None, (), tuple(refusal(each.view, each.function) for each in own))
     builder = NodeBuilder(
-        view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, view.calls, functions
+        view.operators[entry.operator.name],
+        entry,
+        own[0].node,
+        own[0].shown,
+        view.builtins,
+        view.calls,
+        functions,
     )
-    guard = _guard(first.entry, view)
+    guard = _guard(entry, view)
     wrappers = []
     refusals = []
     for recording in own:
@@ -199,7 +258,8 @@ def _formulas(entry: Differentiability) -> Iterator[Formula]:
 def _imports(blocks: Sequence[_Block], modules: Mapping[str, str], view: NamespaceView) -> str:
     texts: list[str] = []
     for block in blocks:
-        texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
+        if block.node is not None:
+            texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
         for wrapper in block.wrappers:
             texts += (wrapper.head, wrapper.signature, *wrapper.statements)
         texts += [each.value for each in block.refusals]

@@ -154,13 +154,13 @@ def svd_backward(
 
     U [(skew(U^H gU) / E) S + S (skew(V^H gV) / E) + diag(gS)] V^H, and what lies outside the spaces of U and V; where
     E is how far the square of one singular value is above that of another. Of full matrices, what is beyond the
-    reduced ones is not unique, and has no gradient.
+    reduced ones moves with the space that these leave.
     """
-    count = S.shape[-1]
     if not U.numel() and S.numel():
         raise RuntimeError("_linalg_svd has no gradient with compute_uv=False: it does not compute what that needs")
-    U, grad_u = (None if each is None else aten.narrow(each, -1, 0, count) for each in (U, grad_u))
-    Vh, grad_vh = (None if each is None else aten.narrow(each, -2, 0, count) for each in (Vh, grad_vh))
+    U, grad_u = _reduced(U, grad_u, S.shape[-1])
+    V, grad_v = _reduced(Vh.mH, None if grad_vh is None else grad_vh.mH, S.shape[-1])
+    Vh, grad_vh = V.mH, None if grad_v is None else grad_v.mH
     if grad_u is None and grad_vh is None:
         return None if grad_s is None else (U * aten.unsqueeze(grad_s, -2)) @ Vh
     E = gaps(S * S)
@@ -180,11 +180,21 @@ def svd_backward(
     if grad_s is not None:
         inner = inner + aten.diag_embed(grad_s)
     found = U @ inner
-    if grad_u is not None and U.shape[-2] > count:
+    if grad_u is not None and U.shape[-2] > U.shape[-1]:
         outside = grad_u / rows
         found = found + outside - U @ (U.mH @ outside)
     found = found @ Vh
-    if grad_vh is not None and Vh.shape[-1] > count:
+    if grad_vh is not None and Vh.shape[-1] > Vh.shape[-2]:
         outside = grad_vh / columns
         found = found + U @ (outside - (outside @ Vh.mH) @ Vh)
     return found
+
+
+def _reduced(U: Tensor, grad: Tensor | None, count: int) -> tuple[Tensor, Tensor | None]:
+    """The first singular vectors, and their gradient: those beyond, W, stay orthogonal to them by W_t = -U U_t^H W."""
+    beyond = U.shape[-1] - count
+    U, W = aten.narrow(U, -1, 0, count), aten.narrow(U, -1, count, beyond)
+    if grad is None or not beyond:
+        return U, grad
+    grad, grad_w = aten.narrow(grad, -1, 0, count), aten.narrow(grad, -1, count, beyond)
+    return U, grad - W @ (grad_w.mH @ U)

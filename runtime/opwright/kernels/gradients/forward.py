@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.dtypes import COMPLEX, as_dtype
 from opwright.kernels.gradients.decompositions import distance_backward
 from opwright.kernels.gradients.nn import (
     MEAN,
@@ -18,6 +19,7 @@ from opwright.kernels.gradients.nn import (
     statistics,
 )
 from opwright.kernels.gradients.pointwise import real_part_for
+from opwright.kernels.gradients.reductions import var_backward
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -49,17 +51,37 @@ def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return aten.stack(found, dim)
 
 
-def logcumsumexp_forward(tangent: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The mean of the tangents so far, weighted by exp(x): element by element, so that no weight overflows."""
+def logcumsumexp_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
+    """The mean of the tangents so far, weighted by exp(x) over that of the largest x so far, which does not overflow.
+
+    Not by exp(x - result): where x is so large that the result is as well x, each weight would be 1.
+    """
     if not x.ndim or not x.shape[dim]:
         return tangent
     found: list[Any] = []
-    before: Any = None
-    for value, change, total in zip(*(aten.unbind(each, dim) for each in (x, tangent, result)), strict=True):
-        own = aten.exp(value - total) * change
-        found.append(own if before is None else found[-1] * aten.exp(before - total) + own)
-        before = total
+    largest: Any = None
+    total: Any = 0
+    product: Any = 0
+    for value, change in zip(aten.unbind(x, dim), aten.unbind(tangent, dim), strict=True):
+        real = (aten.real(value) if as_dtype(value.dtype) in COMPLEX else value).detach()
+        before, largest = largest, real if largest is None else aten.maximum(largest, real)
+        weight = aten.exp(value - largest)
+        if before is not None:
+            shrunk = aten.exp(before - largest)
+            total, product = total * shrunk, product * shrunk
+        total, product = total + weight, product + weight * change
+        found.append(product / total)
     return aten.stack(found, dim)
+
+
+def std_forward(
+    tangent: Tensor, x: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> Tensor:  # fmt: skip
+    """That of the variance, over twice the deviation; 0 where there is no deviation, and NaN where that is NaN."""
+    slope = var_backward(aten.ones_like(result), x, dim, correction, keepdim)
+    assert slope is not None  # there is a gradient
+    change = reduced_forward(slope, tangent, result, dim, keepdim)
+    return aten.where(result == 0, 0, change / (2 * result))
 
 
 def logspace_forward(tangent: Tensor, result: Tensor, base: float) -> Tensor:

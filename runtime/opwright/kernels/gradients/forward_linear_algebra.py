@@ -145,13 +145,14 @@ def eig_forward(A_t: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, T
 
 
 def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tuple[Any, Tensor, Any]:
-    """Of the reduced factors, where singular values differ. Of full matrices, what is beyond these is not unique: its
-    tangent is 0, as its gradient is."""
+    """Of the factors, where singular values differ. Of full matrices, what is beyond the reduced ones moves with the
+    space that these leave, and no further."""
     if not U.numel() and S.numel():  # they were not asked for
         U, S, Vh = aten._linalg_svd(A, False, True)
         return None, _svd_values_forward(A_t, U, Vh)[0], None
     count = S.shape[-1]
-    beyond_U, beyond_V = U.shape[-1] - count, Vh.shape[-2] - count
+    U_rest = aten.narrow(U, -1, count, U.shape[-1] - count)
+    Vh_rest = aten.narrow(Vh, -2, count, Vh.shape[-2] - count)
     U, Vh = aten.narrow(U, -1, 0, count), aten.narrow(Vh, -2, 0, count)
     S_t, inner = _svd_values_forward(A_t, U, Vh)
     rows, columns = aten.unsqueeze(S, -2), aten.unsqueeze(S, -1)
@@ -172,7 +173,11 @@ def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tup
     if Vh.shape[-1] > count:
         beyond = U.mH @ A_t / columns
         Vh_t = Vh_t + beyond - (beyond @ Vh.mH) @ Vh
-    return aten.constant_pad_nd(U_t, [0, beyond_U]), S_t, aten.constant_pad_nd(Vh_t, [0, 0, 0, beyond_V])
+    if U_rest.shape[-1]:
+        U_t = aten.cat([U_t, -U @ (U_t.mH @ U_rest)], -1)
+    if Vh_rest.shape[-2]:
+        Vh_t = aten.cat([Vh_t, -(Vh_rest @ Vh_t.mH) @ Vh], -2)
+    return U_t, S_t, Vh_t
 
 
 def _svd_values_forward(A_t: Tensor, U: Tensor, Vh: Tensor) -> tuple[Tensor, Tensor]:
