@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.dtypes import INEXACT, DType, dtype_name
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, TANGENT, VIEW
 from opwright.state import with_modes
 from opwright.storage import Extra, set_array, storage_of
@@ -40,7 +40,8 @@ class Differentiable:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this tensor."""
-        if not self.requires_grad:
+        self._refresh()
+        if not self.keys & GRAD:
             return True
         from opwright.autograd.nodes import AccumulateGrad
 
@@ -49,8 +50,10 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
-        if self.keys & VIEW:
+        try:
             self._refresh()
+        except RuntimeError:
+            return True  # as what was written to requires grad; `grad_fn` says why there is no history
         return self.keys & GRAD != 0
 
     @requires_grad.setter
@@ -197,6 +200,7 @@ class Differentiable:
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
+        self._refresh()
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         from opwright.autograd.recording import retain_grad
@@ -238,5 +242,5 @@ class Differentiable:
 
 def check_differentiable(dtype: DType, message: str) -> None:
     """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         raise RuntimeError(message)

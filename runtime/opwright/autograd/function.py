@@ -11,9 +11,7 @@ from opwright.autograd.function_outputs import NOTHING, finish
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
-from opwright.autograd.recording import (
-    refresh,
-)
+from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
 from opwright.keys import TANGENT, VIEW
 from opwright.state import active_modes
