@@ -210,8 +210,15 @@ __all__ = [
 __all__ += _generated.__all__
 
 
+# Parts that are loaded when they are first named.
+_LAZY = ("_subclasses", "autocast", "fake", "fake_profile", "python_dispatch", "symbolic", "testing", "utils")
+
+
 def __getattr__(name: str) -> _Any:
-    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`, `opwright.testing`."""
-    if name in ("_subclasses", "autocast", "fake", "python_dispatch", "symbolic", "testing", "utils"):
+    if name in _LAZY:
         return _import_module(f"opwright.{name}")
     raise AttributeError(f"module 'opwright' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, *_LAZY, "__version__"))
