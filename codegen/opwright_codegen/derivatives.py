@@ -12,6 +12,7 @@ from opwright_codegen.derivative_checks import (
     check_line,
     check_outputs,
     gradient_problems,
+    has_mixed_outputs,
 )
 from opwright_codegen.derivative_entries import Block, Entry, Line, read_derivative_entries
 from opwright_codegen.derivative_formulas import Formulas
@@ -172,6 +173,12 @@ def _read_block(
         errors.add(problem)
     is_said = entry.booleans is not None or bool(entry.conditions)
     is_first_alone = not is_said and any("grad" in derivative.gradient_names for derivative in derivatives)
+    if is_first_alone:
+        outputs = outputs[:1]
+    if derivatives and isinstance(language, Formulas) and has_mixed_outputs(schema, outputs):
+        message = f"the results of {schema.name} that can have gradients are not tensors alone, nor one list"
+        hint = "say which of them are not differentiable: output_differentiability: [True, False]"
+        errors.add(SchemaError("mixed-outputs", message, entry.outputs_span or entry.name.span, hint))
     return Differentiability(
         operator,
         block.key,
@@ -181,7 +188,7 @@ def _read_block(
         tuple(without),
         (True,) if entry.conditions else entry.booleans,
         entry.conditions[0] if entry.conditions else None,
-        outputs[:1] if is_first_alone else outputs,
+        outputs,
     )
 
 

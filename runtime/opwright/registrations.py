@@ -36,6 +36,7 @@ __all__ = [
     "fallthrough_kernel",
     "kernels",
     "lock",
+    "unrecorded",
 ]  # fmt: skip
 
 Key = DispatchKey | str  # a str is a foreign key (Note [Foreign keys])
@@ -227,17 +228,24 @@ _DEFAULT: Final = "default"
 
 
 def _by_default(kind: str) -> Wrapper:
-    """A wrapper of `opwright.autograd.fallbacks`, for all operators but generated ones (Note [Operators without
+    """A wrapper of `opwright.autograd.fallbacks`, for operators that have no generated one (Note [Operators without
     formulas] there)."""
 
     def make(operator: Any, below: Function) -> Function:
-        if operator.stub is not None:
+        if operator.stub is not None and (operator.namespace == "aten" or kind == "count_writes"):
             return below
         made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
         return made
 
     return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
 
+
+def _nothing_to_record(below: Function) -> Function:
+    return below
+
+
+# Of generated operators whose results have no gradient, in place of the default.
+unrecorded: Final = Wrapper(_nothing_to_record, is_generated=True, lets_record=True)
 
 # Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = (

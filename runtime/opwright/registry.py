@@ -31,6 +31,7 @@ from opwright.registrations import (
     fallthrough_kernel,
     kernels,
     lock,
+    unrecorded,
 )
 
 __all__ = [
@@ -193,7 +194,8 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
     """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
     the wrappers: (operator, key, module, function).
 
-    An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
+    An empty module means that the kernel is declared by the name `general` and bound to nothing; for a wrapper, that
+    calls are not recorded. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
     hides no kernel of another, at whatever key.
     """
@@ -213,7 +215,8 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
         for name, key_name, module, function in wrappers:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
             key = as_key(key_name)
-            registration = Registration(key, LazyWrapper(module, function), operator.where)
-            operator.registrations.setdefault(key, []).append(registration)
+            found = operator.registrations.setdefault(key, [])
+            if module or not found:
+                found.append(Registration(key, LazyWrapper(module, function) if module else unrecorded, operator.where))
             operator.forget_table()
     _silence(generated)

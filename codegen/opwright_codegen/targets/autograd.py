@@ -41,7 +41,8 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node."""
+    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node. Both
+    are '' where no result has a gradient: then no call is recorded."""
 
     view: OperatorView
     entry: Differentiability
@@ -76,18 +77,25 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
             ]
             if not entry.derivatives:
                 entry = _without_gradient(entry)
-                variants = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
-                variants = [each for each in variants if not each.operator.is_view_like]
+                writing = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
+                writing = [each for each in writing if not each.operator.is_view_like]
+                others = [each for each in variants if each not in writing]
+                found += [Recording(each, entry, _key(key), "", "") for each in others]
+                variants = writing
             if not variants:
                 continue
             prefix = _prefix(entry.operator.schema.name.base)
             number = counts[prefix] = counts.get(prefix, -1) + 1
             node = namer.claim(f"{prefix}{number}")
-            dispatch = "Autograd" if key == DEFAULT_KEY else key
             for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
-                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node))
+                found.append(Recording(variant, entry, _key(key), namer.claim(wanted), node))
     return tuple(found)
+
+
+def _key(key: str) -> str:
+    """The dispatch key for a key of derivatives.yaml."""
+    return "Autograd" if key == DEFAULT_KEY else key
 
 
 def _without_gradient(entry: Differentiability) -> Differentiability:
@@ -123,6 +131,7 @@ def context(
     shims: Mapping[str, ShimNames],
 ) -> dict[str, object] | None:
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
+    found = [recording for recording in found if recording.node]
     if not found:
         return None
     formulas = [formula for recording in found for formula in _formulas(recording.entry)]

@@ -30,9 +30,10 @@ def context(
         modules.add(module)
         rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
     wrappers = [
-        _row((quoted(found.view.name), quoted(found.key), "AUTOGRAD", quoted(found.function))) for found in recordings
+        _row((quoted(each.view.name), quoted(each.key), "AUTOGRAD" if each.node else '""', quoted(each.function)))
+        for each in recordings
     ]
-    if wrappers:
+    if any(each.node for each in recordings):
         modules.add("AUTOGRAD")
     marking = [
         _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))

@@ -1,11 +1,12 @@
 """Autograd kernels for every operator: what serves those that nobody wrote formulas for.
 
 Note [Operators without formulas]
-An operator defined at run time that has a kernel for a backend and none for autograd is served by default: the call
-works, its results require grad, and a backward pass through them warns and finds no gradient. What cannot be a warning
-is an error, since gradients would silently be wrong: a write to a leaf that requires grad when it is called, one to
-another tensor that requires grad in a backward pass through that. Operators that the kernel calls are recorded, and
-then those gradients hold. Writes count in versions. Generated operators list all that autograd does with them.
+An operator that has a kernel for a backend and none for autograd is served by default: the call works, its results
+require grad, and a backward pass through them warns and finds no gradient. What cannot be a warning is an error, since
+gradients would silently be wrong: a write to a leaf that requires grad when it is called, one to another tensor that
+requires grad in a backward pass through that. Operators that the kernel calls are recorded, and then those gradients
+hold. Writes count in versions. Generated operators are served so, too, unless derivatives.yaml says that none of their
+results is differentiable; those of PyTorch list all that autograd does with them.
 """
 
 from __future__ import annotations

@@ -39,13 +39,15 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::less_", "Meta", FAKES, "less_", "less__dense", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper).
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
+# a gradient, and calls are not recorded.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::mul", "Autograd", AUTOGRAD, "mul_default"),
     ("demo::mul_", "Autograd", AUTOGRAD, "mul_"),
     ("demo::mul.out", "Autograd", AUTOGRAD, "mul_out"),
     ("demo::exp", "Autograd", AUTOGRAD, "exp"),
     ("demo::exp_", "Autograd", AUTOGRAD, "exp_"),
+    ("demo::less", "Autograd", "", ""),
     ("demo::less_", "Autograd", AUTOGRAD, "less_"),
     ("demo::scale", "Autograd", AUTOGRAD, "scale"),
     ("demo::scale", "AutogradCUDA", AUTOGRAD, "scale_AutogradCUDA"),
