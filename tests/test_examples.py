@@ -43,8 +43,8 @@ def test_the_quickstart_of_the_readme(tmp_path: Path) -> None:
 
 
 def test_the_first_calls_of_the_readme() -> None:
-    printed = run("-c", "\n".join(readme_blocks("python")), cwd=ROOT)
-    assert "CPU: registered at" in printed
+    printed = run("-c", "".join(readme_blocks("python")), cwd=ROOT)
+    assert "CPU: registered at" in printed and "device='cuda" in printed
 
 
 def test_the_demo() -> None:

@@ -67,10 +67,12 @@ def render(
     view = namespace_view(operators, namespace, package, project, used)
     bindings = bind(view, operators, kernels, rules, strict=strict)
     shims = {backend.key: shim_names(bindings, backend) for backend in _BACKENDS}
-    recorded = _Recorded((), (), gradients or KernelModules(()))
+    recorded = _Recorded((), (), (), gradients or KernelModules(()))
     if derivatives is not None:
+        recordings = autograd.recordings(view, operators, derivatives)
         recorded = recorded._replace(
-            recordings=autograd.recordings(view, operators, derivatives),
+            recordings=recordings,
+            skipped=autograd.without_history(view, operators, derivatives, recordings),
             rules=forward.rules(view, operators, derivatives),
         )
     found = {"py.typed": ""} if _is_wanted("py.typed", only) else {}
@@ -95,9 +97,11 @@ _Context = Callable[[], Mapping[str, object] | None]
 
 
 class _Recorded(NamedTuple):
-    """What the package records, how tangents go through it, and the modules of backward functions."""
+    """What the package records, what has no history, how tangents go through it, and the modules of backward
+    functions."""
 
     recordings: Sequence[autograd.Recording]
+    skipped: Sequence[str]
     rules: Sequence[forward.Rule]
     gradients: KernelModules
 
@@ -109,7 +113,7 @@ def _files(
     recorded: _Recorded,
 ) -> Iterator[tuple[str, str, _Context]]:
     """Every output file: its name, its template, and what makes the template's context."""
-    has_wrappers = bool(recorded.recordings or inplace_or_view.wrapped(bindings))
+    has_wrappers = bool(recorded.recordings or recorded.skipped or inplace_or_view.wrapped(bindings))
     yield "__init__.py", package.TEMPLATE, lambda: package.context(view, has_wrappers, bool(recorded.rules))
     yield "ops.py", stubs.TEMPLATE, lambda: stubs.context(view)
     yield "ops.pyi", typing.OPS, lambda: typing.ops_context(view)
@@ -122,7 +126,11 @@ def _files(
     yield autograd.FILE, autograd.TEMPLATE, partial(_autograd, view, recorded, shims["CPU"])
     yield forward.FILE, forward.TEMPLATE, lambda: forward.context(view, recorded.rules, recorded.gradients)
     yield inplace_or_view.FILE, inplace_or_view.TEMPLATE, lambda: inplace_or_view.context(view, bindings)
-    yield "register.py", register.TEMPLATE, lambda: register.context(bindings, shims, recorded.recordings)
+    yield (
+        "register.py",
+        register.TEMPLATE,
+        lambda: register.context(bindings, shims, recorded.recordings, recorded.skipped),
+    )
 
 
 def _autograd(view: NamespaceView, recorded: _Recorded, shims: Mapping[str, ShimNames]) -> Mapping[str, object] | None:

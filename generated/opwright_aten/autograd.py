@@ -1524,6 +1524,32 @@ def polygamma_default(below: Callable[..., Tensor]) -> Kernel:
 polygamma_out = refuse_recording("polygamma", 1, 2)
 
 
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+class PolygammaBackward1(Recorded):
+    __slots__ = ("n", "self")
+    n: int
+    self: Saved
+    saved = ("self",)
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        self_ = unpack(self.self, self)
+        return (grad * ops.polygamma(self.n + 1, self_),)
+
+
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
+def polygamma_(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, n: int) -> Tensor:
+        check_inplace(self)
+        node = PolygammaBackward1()
+        node.edges = (self.edge,)
+        node.n = n
+        node.self = save_original(self)
+        rebase_history(below(self, n), node)
+        return self
+
+    return kernel
+
+
 # rad2deg(Tensor self) -> Tensor
 class Rad2DegBackward0(Recorded):
     __slots__ = ()
@@ -2462,6 +2488,7 @@ add_out = refuse_recording("add", 0, 1, 3)
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class AddBackward1(Recorded):
     __slots__ = ()
+    shown = "AddBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -3230,6 +3257,7 @@ div_out = refuse_recording("div", 0, 1, 2)
 class DivBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad / self.other.conjugate(),)
@@ -3337,6 +3365,7 @@ class DivBackward3(Recorded):
     __slots__ = ("other", "rounding_mode")
     rounding_mode: str | None
     other: Any
+    shown = "DivBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (ops.zeros_like(grad) if self.rounding_mode is not None else grad / self.other.conjugate(),)
@@ -4033,6 +4062,7 @@ mul_out = refuse_recording("mul", 0, 1, 2)
 class MulBackward1(Recorded):
     __slots__ = ("other",)
     other: Any
+    shown = "MulBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad * self.other.conjugate(),)
@@ -4140,17 +4170,20 @@ nextafter_out = refuse_recording("nextafter", 0, 1, 2)
 
 # polar(Tensor abs, Tensor angle) -> Tensor
 class PolarBackward0(Recorded):
-    __slots__ = ("result",)
+    __slots__ = ("abs", "angle", "result")
+    abs: Saved
+    angle: Saved
     result: Saved
-    saved = ("result",)
+    saved = ("abs", "angle", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         abs_edge, angle_edge = self.edges if edges is None else edges
         grad_abs: Any = None
         grad_angle: Any = None
         if abs_edge is not None:
-            result = unpack(self.result, self)
-            grad_abs = ops.real(grad.conj() * result.sgn())
+            abs = unpack(self.abs, self)
+            angle = unpack(self.angle, self)
+            grad_abs = ops.real(grad.conj() * ops.polar(ops.ones_like(abs), angle))
         if angle_edge is not None:
             result = unpack(self.result, self)
             grad_angle = ops.imag(grad * result.conj())
@@ -4163,6 +4196,8 @@ def polar_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(abs, angle)
         node = PolarBackward0()
         node.edges = (abs.edge, angle.edge)
+        node.abs = save(abs) if abs.edge is not None else None
+        node.angle = save(angle) if abs.edge is not None else None
         record(result, node)
         node.result = save_result(result)
         return result
@@ -4730,6 +4765,7 @@ sub_out = refuse_recording("sub", 0, 1, 3)
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 class SubBackward1(Recorded):
     __slots__ = ()
+    shown = "SubBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         return (grad,)
@@ -7950,27 +7986,27 @@ def view_as_real(below: Callable[..., Tensor]) -> Kernel:
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
 class AsStridedScatterBackward0(Recorded):
-    __slots__ = ("size", "src_shape", "storage_offset", "stride")
-    src_shape: Any
+    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
+    self_shape: Any
+    self_stride: Any
+    self_storage_offset: Any
     size: list[int]
     stride: list[int]
     storage_offset: int | None
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
-        grad_self: Any = None
-        grad_src: Any = None
-        if self_edge is not None:
-            grad_self = ops.as_strided_scatter(
-                grad.contiguous(),
-                grad.new_zeros(self.src_shape),
-                self.size,
-                self.stride,
-                self.storage_offset,
-            )
-        if src_edge is not None:
-            grad_src = grad.contiguous().as_strided(self.size, self.stride, self.storage_offset)
-        return grad_self, grad_src
+        mask = [self_edge is not None, src_edge is not None]
+        return shapes_gradients.as_strided_scatter_backward(
+            grad,
+            self.self_shape,
+            self.self_stride,
+            self.self_storage_offset,
+            self.size,
+            self.stride,
+            self.storage_offset,
+            mask,
+        )
 
 
 # as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
@@ -7979,7 +8015,9 @@ def as_strided_scatter_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, src, size, stride, storage_offset)
         node = AsStridedScatterBackward0()
         node.edges = (self.edge, src.edge)
-        node.src_shape = src.shape
+        node.self_shape = self.shape
+        node.self_stride = self.stride()
+        node.self_storage_offset = self.storage_offset()
         node.size = size
         node.stride = stride
         node.storage_offset = storage_offset
@@ -9977,7 +10015,7 @@ relu_out = refuse_recording("relu", 0, 1)
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
-class RreluWithNoiseFunctionalBackward0(Recorded):
+class RreluWithNoiseBackward0(Recorded):
     __slots__ = ("lower", "noise_out", "self", "training", "upper")
     training: bool
     self: Saved
@@ -10008,7 +10046,7 @@ def rrelu_with_noise_functional(below: Callable[..., tuple[Tensor, Tensor]]) -> 
         if self.edge is None:
             return below(self, noise, lower, upper, training, generator)
         result0, noise_out = below(self, noise, lower, upper, training, generator)
-        node = RreluWithNoiseFunctionalBackward0()
+        node = RreluWithNoiseBackward0()
         node.edges = (self.edge,)
         node.training = training
         node.self = save(self)
@@ -11393,6 +11431,7 @@ class AvgPool3DBackward0(Recorded):
                 self.padding,
                 self.count_include_pad,
                 self.divisor_override,
+                3,
             ),
         )
 
@@ -12131,7 +12170,7 @@ upsample_bicubic2d_out = refuse_recording("upsample_bicubic2d", 0, 5)
 
 
 # alias_copy(Tensor self) -> Tensor
-class AliasCopyBackward0(Recorded):
+class AliasBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12142,7 +12181,7 @@ class AliasCopyBackward0(Recorded):
 def alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = AliasCopyBackward0()
+        node = AliasBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12155,7 +12194,7 @@ alias_copy_out = refuse_recording("alias_copy", 0, 1)
 
 
 # as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor
-class AsStridedCopyBackward0(Recorded):
+class AsStridedBackward0_copy(Recorded):
     __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "storage_offset", "stride")
     self_shape: Any
     self_stride: Any
@@ -12182,7 +12221,7 @@ class AsStridedCopyBackward0(Recorded):
 def as_strided_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], stride: list[int], storage_offset: int | None) -> Tensor:
         result = below(self, size, stride, storage_offset)
-        node = AsStridedCopyBackward0()
+        node = AsStridedBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.self_stride = self.stride()
@@ -12202,7 +12241,7 @@ as_strided_copy_out = refuse_recording("as_strided_copy", 0, 4)
 
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
-class DiagonalCopyBackward0(Recorded):
+class DiagonalBackward0_copy(Recorded):
     __slots__ = ("dim1", "dim2", "offset", "self_shape")
     self_shape: Any
     offset: int
@@ -12217,7 +12256,7 @@ class DiagonalCopyBackward0(Recorded):
 def diagonal_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
         result = below(self, offset, dim1, dim2)
-        node = DiagonalCopyBackward0()
+        node = DiagonalBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.offset = offset
@@ -12234,7 +12273,7 @@ diagonal_copy_out = refuse_recording("diagonal_copy", 0, 4)
 
 
 # expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor
-class ExpandCopyBackward0(Recorded):
+class ExpandBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12246,7 +12285,7 @@ class ExpandCopyBackward0(Recorded):
 def expand_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], implicit: bool) -> Tensor:
         result = below(self, size, implicit)
-        node = ExpandCopyBackward0()
+        node = ExpandBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12260,7 +12299,7 @@ expand_copy_out = refuse_recording("expand_copy", 0, 3)
 
 
 # permute_copy(Tensor self, int[] dims) -> Tensor
-class PermuteCopyBackward0(Recorded):
+class PermuteBackward0_copy(Recorded):
     __slots__ = ("dims",)
     dims: list[int]
 
@@ -12272,7 +12311,7 @@ class PermuteCopyBackward0(Recorded):
 def permute_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dims: list[int]) -> Tensor:
         result = below(self, dims)
-        node = PermuteCopyBackward0()
+        node = PermuteBackward0_copy()
         node.edges = (self.edge,)
         node.dims = dims
         record(result, node)
@@ -12286,7 +12325,7 @@ permute_copy_out = refuse_recording("permute_copy", 0, 2)
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
-class ReshapeAliasCopyBackward0(Recorded):
+class ReshapeAliasBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12298,7 +12337,7 @@ class ReshapeAliasCopyBackward0(Recorded):
 def _reshape_alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
         result = below(self, size, stride)
-        node = ReshapeAliasCopyBackward0()
+        node = ReshapeAliasBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12312,7 +12351,7 @@ _reshape_alias_copy_out = refuse_recording("_reshape_alias_copy", 0, 3)
 
 
 # select_copy.int(Tensor self, int dim, SymInt index) -> Tensor
-class SelectCopyBackward0(Recorded):
+class SelectBackward0_copy(Recorded):
     __slots__ = ("dim", "index", "self_shape")
     self_shape: Any
     dim: int
@@ -12326,7 +12365,7 @@ class SelectCopyBackward0(Recorded):
 def select_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, index: int) -> Tensor:
         result = below(self, dim, index)
-        node = SelectCopyBackward0()
+        node = SelectBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dim = dim
@@ -12342,7 +12381,7 @@ select_copy_int_out = refuse_recording("select_copy", 0, 3)
 
 
 # slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor
-class SliceCopyBackward0(Recorded):
+class SliceBackward0_copy(Recorded):
     __slots__ = ("dim", "end", "self_shape", "start", "step")
     self_shape: Any
     dim: int
@@ -12358,7 +12397,7 @@ class SliceCopyBackward0(Recorded):
 def slice_copy_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
         result = below(self, dim, start, end, step)
-        node = SliceCopyBackward0()
+        node = SliceBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dim = dim
@@ -12377,7 +12416,7 @@ slice_copy_Tensor_out = refuse_recording("slice_copy", 0, 5)
 
 
 # squeeze_copy(Tensor self) -> Tensor
-class SqueezeCopyBackward0(Recorded):
+class SqueezeBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12389,7 +12428,7 @@ class SqueezeCopyBackward0(Recorded):
 def squeeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = SqueezeCopyBackward0()
+        node = SqueezeBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12403,7 +12442,7 @@ squeeze_copy_out = refuse_recording("squeeze_copy", 0, 1)
 
 
 # squeeze_copy.dim(Tensor self, int dim) -> Tensor
-class SqueezeCopyBackward1(Recorded):
+class SqueezeBackward1_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12415,7 +12454,7 @@ class SqueezeCopyBackward1(Recorded):
 def squeeze_copy_dim(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
-        node = SqueezeCopyBackward1()
+        node = SqueezeBackward1_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12429,7 +12468,7 @@ squeeze_copy_dim_out = refuse_recording("squeeze_copy", 0, 2)
 
 
 # squeeze_copy.dims(Tensor self, int[] dim) -> Tensor
-class SqueezeCopyBackward2(Recorded):
+class SqueezeBackward2_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12441,7 +12480,7 @@ class SqueezeCopyBackward2(Recorded):
 def squeeze_copy_dims(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: list[int]) -> Tensor:
         result = below(self, dim)
-        node = SqueezeCopyBackward2()
+        node = SqueezeBackward2_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12455,7 +12494,7 @@ squeeze_copy_dims_out = refuse_recording("squeeze_copy", 0, 2)
 
 
 # t_copy(Tensor self) -> Tensor
-class TCopyBackward0(Recorded):
+class TBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12466,7 +12505,7 @@ class TCopyBackward0(Recorded):
 def t_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = TCopyBackward0()
+        node = TBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12479,7 +12518,7 @@ t_copy_out = refuse_recording("t_copy", 0, 1)
 
 
 # transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor
-class TransposeCopyBackward0(Recorded):
+class TransposeBackward0_copy(Recorded):
     __slots__ = ("dim0", "dim1")
     dim0: int
     dim1: int
@@ -12492,7 +12531,7 @@ class TransposeCopyBackward0(Recorded):
 def transpose_copy_int(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
         result = below(self, dim0, dim1)
-        node = TransposeCopyBackward0()
+        node = TransposeBackward0_copy()
         node.edges = (self.edge,)
         node.dim0 = dim0
         node.dim1 = dim1
@@ -12507,7 +12546,7 @@ transpose_copy_int_out = refuse_recording("transpose_copy", 0, 3)
 
 
 # unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
-class UnfoldCopyBackward0(Recorded):
+class UnfoldBackward0_copy(Recorded):
     __slots__ = ("dimension", "self_shape", "size", "step")
     self_shape: Any
     dimension: int
@@ -12522,7 +12561,7 @@ class UnfoldCopyBackward0(Recorded):
 def unfold_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         result = below(self, dimension, size, step)
-        node = UnfoldCopyBackward0()
+        node = UnfoldBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         node.dimension = dimension
@@ -12539,7 +12578,7 @@ unfold_copy_out = refuse_recording("unfold_copy", 0, 4)
 
 
 # unsqueeze_copy(Tensor self, int dim) -> Tensor
-class UnsqueezeCopyBackward0(Recorded):
+class UnsqueezeBackward0_copy(Recorded):
     __slots__ = ("dim",)
     dim: int
 
@@ -12551,7 +12590,7 @@ class UnsqueezeCopyBackward0(Recorded):
 def unsqueeze_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, dim: int) -> Tensor:
         result = below(self, dim)
-        node = UnsqueezeCopyBackward0()
+        node = UnsqueezeBackward0_copy()
         node.edges = (self.edge,)
         node.dim = dim
         record(result, node)
@@ -12565,7 +12604,7 @@ unsqueeze_copy_out = refuse_recording("unsqueeze_copy", 0, 2)
 
 
 # view_copy(Tensor self, SymInt[] size) -> Tensor
-class ViewCopyBackward0(Recorded):
+class ViewBackward0_copy(Recorded):
     __slots__ = ("self_shape",)
     self_shape: Any
 
@@ -12577,7 +12616,7 @@ class ViewCopyBackward0(Recorded):
 def view_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
         result = below(self, size)
-        node = ViewCopyBackward0()
+        node = ViewBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
         record(result, node)
@@ -12591,7 +12630,7 @@ view_copy_out = refuse_recording("view_copy", 0, 2)
 
 
 # view_as_complex_copy(Tensor self) -> Tensor
-class ViewAsComplexCopyBackward0(Recorded):
+class ViewAsComplexBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12602,7 +12641,7 @@ class ViewAsComplexCopyBackward0(Recorded):
 def view_as_complex_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = ViewAsComplexCopyBackward0()
+        node = ViewAsComplexBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -12615,7 +12654,7 @@ view_as_complex_copy_out = refuse_recording("view_as_complex_copy", 0, 1)
 
 
 # view_as_real_copy(Tensor self) -> Tensor
-class ViewAsRealCopyBackward0(Recorded):
+class ViewAsRealBackward0_copy(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -12626,7 +12665,7 @@ class ViewAsRealCopyBackward0(Recorded):
 def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor) -> Tensor:
         result = below(self)
-        node = ViewAsRealCopyBackward0()
+        node = ViewAsRealBackward0_copy()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -13293,7 +13332,7 @@ def ne__Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __lshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class LshiftBackward0(Recorded):
+class IlshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13304,7 +13343,7 @@ class LshiftBackward0(Recorded):
 def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         check_inplace(self)
-        node = LshiftBackward0()
+        node = IlshiftBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13313,7 +13352,7 @@ def __ilshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __lshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class LshiftBackward1(Recorded):
+class IlshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13326,7 +13365,7 @@ def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
         if self.edge is None:
             return below(self, other)
         check_inplace(self)
-        node = LshiftBackward1()
+        node = IlshiftBackward1()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13335,7 +13374,7 @@ def __ilshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __rshift__.Scalar(Tensor self, Scalar other) -> Tensor
-class RshiftBackward0(Recorded):
+class IrshiftBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13346,7 +13385,7 @@ class RshiftBackward0(Recorded):
 def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Any) -> Tensor:
         check_inplace(self)
-        node = RshiftBackward0()
+        node = IrshiftBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13355,7 +13394,7 @@ def __irshift___Scalar(below: Callable[..., Tensor]) -> Kernel:
 
 
 # __rshift__.Tensor(Tensor self, Tensor other) -> Tensor
-class RshiftBackward1(Recorded):
+class IrshiftBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13368,7 +13407,7 @@ def __irshift___Tensor(below: Callable[..., Tensor]) -> Kernel:
         if self.edge is None:
             return below(self, other)
         check_inplace(self)
-        node = RshiftBackward1()
+        node = IrshiftBackward1()
         node.edges = (self.edge,)
         rebase_history(below(self, other), node)
         return self
@@ -13398,42 +13437,6 @@ def bernoulli_default(below: Callable[..., Tensor]) -> Kernel:
 
 # bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 bernoulli_out = refuse_recording("bernoulli", 0, 2)
-
-
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward1(Recorded):
-    __slots__ = ()
-
-    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.zeros_like(grad),)
-
-
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        result = below(self, p, generator)
-        node = BernoulliBackward1()
-        node.edges = (self.edge,)
-        record(result, node)
-        return result
-
-    return kernel
-
-
-# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-def bernoulli__float(below: Callable[..., Tensor]) -> Kernel:
-    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
-        check_inplace(self)
-        node = BernoulliBackward1()
-        node.edges = (self.edge,)
-        rebase_history(below(self, p, generator), node)
-        return self
-
-    return kernel
-
-
-# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
-bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
 
 
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor
@@ -13785,7 +13788,7 @@ zero_out = refuse_recording("zero", 0, 1)
 
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
-class BernoulliBackward2(Recorded):
+class BernoulliBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13797,7 +13800,7 @@ class BernoulliBackward2(Recorded):
 def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
         result = below(self, p, generator)
-        node = BernoulliBackward2()
+        node = BernoulliBackward1()
         node.edges = (self.edge, p.edge)
         record(result, node)
         return result
@@ -13809,7 +13812,7 @@ def bernoulli_Tensor(below: Callable[..., Tensor]) -> Kernel:
 def bernoulli__Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = BernoulliBackward2()
+        node = BernoulliBackward1()
         node.edges = (self.edge, p.edge)
         rebase_history(below(self, p, generator), node)
         return self
@@ -13821,8 +13824,44 @@ def bernoulli__Tensor(below: Callable[..., Tensor]) -> Kernel:
 bernoulli_Tensor_out = refuse_recording("bernoulli", 0, 1, 3)
 
 
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+class BernoulliBackward2(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        return (ops.zeros_like(grad),)
+
+
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+def bernoulli_p(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+        result = below(self, p, generator)
+        node = BernoulliBackward2()
+        node.edges = (self.edge,)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+def bernoulli__float(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, p: float, generator: Generator | None) -> Tensor:
+        check_inplace(self)
+        node = BernoulliBackward2()
+        node.edges = (self.edge,)
+        rebase_history(below(self, p, generator), node)
+        return self
+
+    return kernel
+
+
+# bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+bernoulli_float_out = refuse_recording("bernoulli", 0, 3)
+
+
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
-class NormalFunctionalBackward0(Recorded):
+class NormalBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13833,7 +13872,7 @@ class NormalFunctionalBackward0(Recorded):
 def normal_functional(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         result = below(self, mean, std, generator)
-        node = NormalFunctionalBackward0()
+        node = NormalBackward0()
         node.edges = (self.edge,)
         record(result, node)
         return result
@@ -13845,7 +13884,7 @@ def normal_functional(below: Callable[..., Tensor]) -> Kernel:
 def normal_(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
         check_inplace(self)
-        node = NormalFunctionalBackward0()
+        node = NormalBackward0()
         node.edges = (self.edge,)
         rebase_history(below(self, mean, std, generator), node)
         return self
@@ -13858,7 +13897,7 @@ normal_out = refuse_recording("normal", 0, 4)
 
 
 # normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-class NormalBackward0(Recorded):
+class NormalBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13869,7 +13908,7 @@ class NormalBackward0(Recorded):
 def normal_Tensor_float(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward0()
+        node = NormalBackward1()
         node.edges = (mean.edge,)
         record(result, node)
         return result
@@ -13882,7 +13921,7 @@ normal_Tensor_float_out = refuse_recording("normal", 0, 3)
 
 
 # normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward1(Recorded):
+class NormalBackward2(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13893,7 +13932,7 @@ class NormalBackward1(Recorded):
 def normal_float_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: float, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward1()
+        node = NormalBackward2()
         node.edges = (std.edge,)
         record(result, node)
         return result
@@ -13906,7 +13945,7 @@ normal_float_Tensor_out = refuse_recording("normal", 1, 3)
 
 
 # normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-class NormalBackward2(Recorded):
+class NormalBackward3(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
@@ -13918,7 +13957,7 @@ class NormalBackward2(Recorded):
 def normal_Tensor_Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
         result = below(mean, std, generator)
-        node = NormalBackward2()
+        node = NormalBackward3()
         node.edges = (mean.edge, std.edge)
         record(result, node)
         return result
@@ -14424,7 +14463,9 @@ class SoftMarginLossBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         target = unpack(self.target, self)
         self_ = unpack(self.self, self)
-        return (nn_gradients.loss_backward(grad, -target * ops.sigmoid(-target * self_), None, self.reduction),)
+        return (
+            nn_gradients.loss_backward(grad, (target * -ops.sigmoid(target * -self_)).conj(), None, self.reduction),
+        )
 
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
@@ -14576,6 +14617,7 @@ class WhereBackward1(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
@@ -14602,6 +14644,7 @@ class WhereBackward2(Recorded):
     __slots__ = ("condition",)
     condition: Saved
     saved = ("condition",)
+    shown = "WhereBackward0"
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)

@@ -19,6 +19,7 @@ from opwright.kernels.gradients import linear_algebra as linear_algebra_gradient
 from opwright.kernels.gradients import nn as nn_gradients
 from opwright.kernels.gradients import pointwise as pointwise_gradients
 from opwright.kernels.gradients import reductions as reductions_gradients
+from opwright.kernels.gradients import scattering as scattering_gradients
 from opwright.kernels.gradients import windows as windows_gradients
 
 from . import ops
@@ -627,6 +628,11 @@ def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
     return tangent.conj()
 
 
+# special_zeta(Tensor self, Tensor other) -> Tensor: result
+def special_zeta_default(self: Any, other: Any, other_t: Any) -> Any:
+    return other_t * -self * ops.special_zeta(self + 1, other)
+
+
 # special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor: result
 def special_zeta_self_scalar(self: Any, other: Any, other_t: Any) -> Any:
     return (other_t.conj() * -self * ops.special_zeta(self + 1, other)).conj()
@@ -764,8 +770,13 @@ def linalg_cross_default(self: Any, other: Any, dim: Any, self_t: Any, other_t: 
 
 
 # _linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots): result
-def _linalg_det_default(A: Any, A_t: Any, result: Any) -> Any:
-    return result * linear_algebra_gradients.trace_of_solution(A, A_t)
+def _linalg_det_default(A: Any, A_t: Any, result: Any, LU: Any, pivots: Any) -> Any:
+    return forward_gradients.reduced_forward(
+        linear_algebra_gradients.det_backward(ops.ones_like(result), A, result, LU, pivots),
+        A_t,
+        result,
+        [-2, -1],
+    )
 
 
 # _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors): eigenvalues
@@ -931,8 +942,8 @@ def linalg_vector_norm_default(self: Any, ord: Any, dim: Any, keepdim: Any, self
 
 
 # logcumsumexp(Tensor self, int dim) -> Tensor: result
-def logcumsumexp_default(self: Any, dim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.logcumsumexp_forward(self_t, self, result, dim)
+def logcumsumexp_default(self: Any, dim: Any, self_t: Any) -> Any:
+    return forward_gradients.logcumsumexp_forward(self_t, self, dim)
 
 
 # logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor: result
@@ -1069,25 +1080,13 @@ def sort_stable(dim: Any, self_t: Any, indices: Any) -> Any:
 
 # std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor: result
 def std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result), self, result, dim, correction, keepdim),
-        self_t,
-        result,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
 #     Tensor): result0
 def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: Any, self_t: Any, result0: Any) -> Any:
-    return forward_gradients.reduced_forward(
-        reductions_gradients.std_backward(ops.ones_like(result0), self, result0, dim, correction, keepdim),
-        self_t,
-        result0,
-        dim,
-        keepdim,
-    )
+    return forward_gradients.std_forward(self_t, self, result0, dim, correction, keepdim)
 
 
 # std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor,
@@ -1868,6 +1867,53 @@ def native_dropout_default(p: Any, train: Any, input_t: Any, result1: Any) -> An
     return input_t if train is not None and not train else input_t * result1 * (0 if p == 1 else 1 / (1 - p))
 
 
+# native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
+#     eps) -> (Tensor, Tensor, Tensor): result0
+def native_group_norm_default(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    N: Any,
+    C: Any,
+    HxW: Any,
+    group: Any,
+    input_t: Any,
+    weight_t: Any,
+    bias_t: Any,
+    result1: Any,
+    result2: Any,
+) -> Any:
+    input_t = or_zeros(input_t, input)
+    weight_t = or_zeros(weight_t, weight)
+    bias_t = or_zeros(bias_t, bias)
+    return forward_gradients.group_norm_forward(
+        input_t,
+        input,
+        weight,
+        weight_t,
+        bias_t,
+        result1,
+        result2,
+        [N, C, HxW],
+        group,
+    )
+
+
+# native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float
+#     eps) -> (Tensor, Tensor, Tensor): result1, result2
+def native_group_norm_default_result1_result2(
+    input: Any,
+    N: Any,
+    C: Any,
+    HxW: Any,
+    group: Any,
+    input_t: Any,
+    result1: Any,
+    result2: Any,
+) -> Any:
+    return forward_gradients.group_statistics_forward(input_t, input, result1, result2, [N, C, HxW], group)
+
+
 # native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor,
 #     Tensor, Tensor): result0
 def native_layer_norm_default(
@@ -2185,11 +2231,6 @@ def bernoulli_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
-# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
-def bernoulli_p(self_t: Any) -> Any:
-    return ops.zeros_like(self_t)
-
-
 # cauchy(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor: result
 def cauchy_default(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
@@ -2242,6 +2283,11 @@ def zero_default(self_t: Any) -> Any:
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor: result
 def bernoulli_Tensor(self_t: Any) -> Any:
+    return ops.zeros_like(self_t)
+
+
+# bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor: result
+def bernoulli_p(self_t: Any) -> Any:
     return ops.zeros_like(self_t)
 
 
@@ -2372,7 +2418,7 @@ def remainder_Scalar_Tensor(self: Any, other: Any, other_t: Any) -> Any:
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor: result
 def soft_margin_loss_default(self: Any, target: Any, reduction: Any, self_t: Any) -> Any:
-    return forward_gradients.loss_forward(self_t, -target * ops.sigmoid(-target * self), None, reduction)
+    return forward_gradients.loss_forward(self_t, target * -ops.sigmoid(target * -self), None, reduction)
 
 
 # special_modified_bessel_i0(Tensor self) -> Tensor: result
@@ -2425,6 +2471,226 @@ def where_ScalarSelf(condition: Any, other_t: Any) -> Any:
 # block_diag(Tensor[] tensors) -> Tensor: result
 def block_diag_default(tensors_t: Any) -> Any:
     return ops.block_diag(tensors_t)
+
+
+# scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
+#     Tensor: result
+def scatter_reduce_two(
+    self: Any,
+    dim: Any,
+    index: Any,
+    src: Any,
+    reduce: Any,
+    include_self: Any,
+    self_t: Any,
+    src_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    src_t = or_zeros(src_t, src)
+    return scattering_gradients.scatter_reduce_forward(
+        self_t,
+        src_t,
+        self,
+        dim,
+        index,
+        src,
+        reduce,
+        include_self,
+        result,
+    )
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient): solution
+def triangular_solve_default(
+    self: Any,
+    A: Any,
+    upper: Any,
+    transpose: Any,
+    unitriangular: Any,
+    A_t: Any,
+    self_t: Any,
+    solution: Any,
+) -> Any:
+    A_t = or_zeros(A_t, A)
+    self_t = or_zeros(self_t, self)
+    return forward_linear_algebra_gradients.older_triangular_solve_forward(
+        A_t,
+        self_t,
+        A,
+        solution,
+        upper,
+        transpose,
+        unitriangular,
+    )
+
+
+# triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) ->
+#     (Tensor solution, Tensor cloned_coefficient): cloned_coefficient
+def triangular_solve_default_cloned_coefficient(A_t: Any) -> Any:
+    return A_t
+
+
+# linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor: result
+def linalg_lu_solve_default(
+    LU: Any,
+    pivots: Any,
+    B: Any,
+    left: Any,
+    adjoint: Any,
+    LU_t: Any,
+    B_t: Any,
+    result: Any,
+) -> Any:
+    LU_t = or_zeros(LU_t, LU)
+    B_t = or_zeros(B_t, B)
+    return forward_linear_algebra_gradients.lu_solve_forward(LU_t, B_t, LU, pivots, result, left, adjoint)
+
+
+# linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor
+#     info): LU
+def linalg_lu_factor_ex_default(pivot: Any, A_t: Any, LU: Any, pivots: Any) -> Any:
+    return forward_linear_algebra_gradients.lu_factor_forward(A_t, LU, pivots, pivot)
+
+
+# linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U): L, U
+def linalg_lu_default(pivot: Any, A_t: Any, P: Any, L: Any, U: Any) -> Any:
+    return forward_linear_algebra_gradients.lu_forward(A_t, P if pivot else None, L, U)
+
+
+# scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor: result
+def scatter_reduce__(
+    self: Any,
+    dim: Any,
+    index: Any,
+    src: Any,
+    reduce: Any,
+    self_t: Any,
+    src_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    src_t = or_zeros(src_t, src)
+    return scattering_gradients.scatter_reduce_forward(
+        self_t,
+        src_t,
+        self,
+        dim,
+        index,
+        src,
+        "sum" if reduce == "add" else "prod",
+        True,
+        result,
+    )
+
+
+# scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor: result
+def scatter_value_reduce(self: Any, dim: Any, index: Any, value: Any, reduce: Any, self_t: Any) -> Any:
+    return (
+        self_t if reduce == "add" else self_t * ops.scatter(ops.ones_like(self), dim, index, value, reduce="multiply")
+    )
+
+
+# index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor:
+#     result
+def index_reduce_default(
+    self: Any,
+    dim: Any,
+    index: Any,
+    source: Any,
+    reduce: Any,
+    include_self: Any,
+    self_t: Any,
+    source_t: Any,
+    result: Any,
+) -> Any:
+    self_t = or_zeros(self_t, self)
+    source_t = or_zeros(source_t, source)
+    return scattering_gradients.index_reduce_forward(
+        self_t,
+        source_t,
+        self,
+        dim,
+        index,
+        source,
+        reduce,
+        include_self,
+        result,
+    )
+
+
+# multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int
+#     reduction=Mean) -> Tensor: result
+def multi_margin_loss_default(
+    self: Any,
+    target: Any,
+    p: Any,
+    margin: Any,
+    weight: Any,
+    reduction: Any,
+    self_t: Any,
+) -> Any:
+    return forward_gradients.multi_margin_loss_forward(self_t, self, target, p, margin, weight, reduction)
+
+
+# multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target): output
+def multilabel_margin_loss_forward_default(self: Any, target: Any, reduction: Any, self_t: Any, is_target: Any) -> Any:
+    return forward_gradients.multilabel_margin_loss_forward(self_t, self, target, reduction, is_target)
+
+
+# linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Tensor(start: Any, end: Any, steps: Any, dtype: Any, device: Any, start_t: Any, end_t: Any) -> Any:
+    start_t = or_zeros(start_t, start)
+    end_t = or_zeros(end_t, end)
+    return ops.linspace(start_t, end_t, steps, dtype=dtype, device=device)
+
+
+# linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Tensor_Scalar(steps: Any, dtype: Any, device: Any, start_t: Any) -> Any:
+    return ops.linspace(start_t, 0, steps, dtype=dtype, device=device)
+
+
+# linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
+#     Device? device=None, bool? pin_memory=None) -> Tensor: result
+def linspace_Scalar_Tensor(steps: Any, dtype: Any, device: Any, end_t: Any) -> Any:
+    return ops.linspace(0, end_t, steps, dtype=dtype, device=device)
+
+
+# logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Tensor(
+    start: Any,
+    end: Any,
+    steps: Any,
+    base: Any,
+    dtype: Any,
+    device: Any,
+    start_t: Any,
+    end_t: Any,
+    result: Any,
+) -> Any:
+    start_t = or_zeros(start_t, start)
+    end_t = or_zeros(end_t, end)
+    return forward_gradients.logspace_forward(
+        ops.linspace(start_t, end_t, steps, dtype=dtype, device=device),
+        result,
+        base,
+    )
+
+
+# logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Tensor_Scalar(steps: Any, base: Any, dtype: Any, device: Any, start_t: Any, result: Any) -> Any:
+    return forward_gradients.logspace_forward(ops.linspace(start_t, 0, steps, dtype=dtype, device=device), result, base)
+
+
+# logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?
+#     layout=None, Device? device=None, bool? pin_memory=None) -> Tensor: result
+def logspace_Scalar_Tensor(steps: Any, base: Any, dtype: Any, device: Any, end_t: Any, result: Any) -> Any:
+    return forward_gradients.logspace_forward(ops.linspace(0, end_t, steps, dtype=dtype, device=device), result, base)
 
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
@@ -2611,6 +2877,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(special_xlog1py_other_scalar, (0, 1), (0,), (), (0,)),),
         (),
     ),
+    "special_zeta": ForwardRule((0, 1), (TangentFormula(special_zeta_default, (0, 1), (1,), (), (0,)),), ()),
     "special_zeta.self_scalar": ForwardRule(
         (1,),
         (TangentFormula(special_zeta_self_scalar, (0, 1), (1,), (), (0,)),),
@@ -2640,7 +2907,7 @@ RULES: dict[str, ForwardRule] = {
     "dot": ForwardRule((0, 1), (TangentFormula(dot_default, (0, 1), (0, 1), (), (0,)),), ()),
     "linalg_cholesky_ex": ForwardRule((0,), (TangentFormula(linalg_cholesky_ex_default, (1,), (0,), (0,), (0,)),), ()),
     "linalg_cross": ForwardRule((0, 1), (TangentFormula(linalg_cross_default, (0, 1, 2), (0, 1), (), (0,)),), ()),
-    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0,), (0,)),), ()),
+    "_linalg_det": ForwardRule((0,), (TangentFormula(_linalg_det_default, (0,), (0,), (0, 1, 2), (0,)),), ()),
     "_linalg_eigh": ForwardRule(
         (0,),
         (
@@ -2701,7 +2968,7 @@ RULES: dict[str, ForwardRule] = {
         (TangentFormula(linalg_vector_norm_default, (0, 1, 2, 3), (0,), (0,), (0,)),),
         (),
     ),
-    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (0,), (0,)),), ()),
+    "logcumsumexp": ForwardRule((0,), (TangentFormula(logcumsumexp_default, (0, 1), (0,), (), (0,)),), ()),
     "logsumexp": ForwardRule((0,), (TangentFormula(logsumexp_default, (0, 1, 2), (0,), (0,), (0,)),), ()),
     "max.dim": ForwardRule((0,), (TangentFormula(max_dim, (1, 2), (0,), (1,), (0,)),), ()),
     "max": ForwardRule((0,), (TangentFormula(max_default, (0,), (0,), (0,), (0,)),), ()),
@@ -2965,6 +3232,14 @@ RULES: dict[str, ForwardRule] = {
         (),
     ),
     "native_dropout": ForwardRule((0,), (TangentFormula(native_dropout_default, (1, 2), (0,), (1,), (0,)),), ()),
+    "native_group_norm": ForwardRule(
+        (0, 1, 2),
+        (
+            TangentFormula(native_group_norm_default, (0, 1, 2, 3, 4, 5, 6), (0, 1, 2), (1, 2), (0,)),
+            TangentFormula(native_group_norm_default_result1_result2, (0, 3, 4, 5, 6), (0,), (1, 2), (1, 2)),
+        ),
+        (),
+    ),
     "native_layer_norm": ForwardRule(
         (0, 2, 3),
         (TangentFormula(native_layer_norm_default, (0, 1, 2, 3, 4), (0, 2, 3), (), (0,)),),
@@ -3180,8 +3455,6 @@ RULES: dict[str, ForwardRule] = {
     "__rshift__.Tensor": ForwardRule((), (), (0, 1)),
     "__irshift__.Tensor": ForwardRule((), (), (0, 1)),
     "bernoulli": ForwardRule((0,), (TangentFormula(bernoulli_default, (), (0,), (), (0,)),), ()),
-    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
-    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "cauchy": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "cauchy_": ForwardRule((0,), (TangentFormula(cauchy_default, (), (0,), (), (0,)),), ()),
     "exponential": ForwardRule((0,), (TangentFormula(exponential_default, (), (0,), (), (0,)),), ()),
@@ -3203,6 +3476,8 @@ RULES: dict[str, ForwardRule] = {
     "zero_": ForwardRule((0,), (TangentFormula(zero_default, (), (0,), (), (0,)),), ()),
     "bernoulli.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
     "bernoulli_.Tensor": ForwardRule((0, 1), (TangentFormula(bernoulli_Tensor, (), (0,), (), (0,)),), ()),
+    "bernoulli.p": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
+    "bernoulli_.float": ForwardRule((0,), (TangentFormula(bernoulli_p, (), (0,), (), (0,)),), ()),
     "normal_functional": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal_": ForwardRule((0,), (TangentFormula(normal_functional, (), (0,), (), (0,)),), ()),
     "normal.Tensor_float": ForwardRule((0,), (TangentFormula(normal_Tensor_float, (), (0,), (), (0,)),), ()),
@@ -3249,7 +3524,106 @@ RULES: dict[str, ForwardRule] = {
     "where.ScalarOther": ForwardRule((1,), (TangentFormula(where_ScalarOther, (0,), (1,), (), (0,)),), (0,)),
     "where.ScalarSelf": ForwardRule((2,), (TangentFormula(where_ScalarSelf, (0,), (2,), (), (0,)),), (0,)),
     "block_diag": ForwardRule((0,), (TangentFormula(block_diag_default, (), (0,), (), (0,)),), ()),
+    "scatter_reduce.two": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce_two, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter_reduce_.two": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce_two, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "triangular_solve": ForwardRule(
+        (0, 1),
+        (
+            TangentFormula(triangular_solve_default, (0, 1, 2, 3, 4), (1, 0), (0,), (0,)),
+            TangentFormula(triangular_solve_default_cloned_coefficient, (), (1,), (), (1,)),
+        ),
+        (),
+    ),
+    "linalg_lu_solve": ForwardRule(
+        (0, 2),
+        (TangentFormula(linalg_lu_solve_default, (0, 1, 2, 3, 4), (0, 2), (0,), (0,)),),
+        (),
+    ),
+    "linalg_lu_factor_ex": ForwardRule(
+        (0,),
+        (TangentFormula(linalg_lu_factor_ex_default, (1,), (0,), (0, 1), (0,)),),
+        (),
+    ),
+    "linalg_lu": ForwardRule((0,), (TangentFormula(linalg_lu_default, (1,), (0,), (0, 1, 2), (1, 2)),), ()),
     "view.dtype": ForwardRule((), (), (0,)),
     "view_copy.dtype": ForwardRule((), (), (0,)),
+    "scatter.reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce__, (0, 1, 2, 3, 4), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter_.reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(scatter_reduce__, (0, 1, 2, 3, 4), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "scatter.value_reduce": ForwardRule(
+        (0,),
+        (TangentFormula(scatter_value_reduce, (0, 1, 2, 3, 4), (0,), (), (0,)),),
+        (2,),
+    ),
+    "scatter_.value_reduce": ForwardRule(
+        (0,),
+        (TangentFormula(scatter_value_reduce, (0, 1, 2, 3, 4), (0,), (), (0,)),),
+        (2,),
+    ),
+    "index_reduce": ForwardRule(
+        (0, 3),
+        (TangentFormula(index_reduce_default, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "index_reduce_": ForwardRule(
+        (0, 3),
+        (TangentFormula(index_reduce_default, (0, 1, 2, 3, 4, 5), (0, 3), (0,), (0,)),),
+        (2,),
+    ),
+    "multi_margin_loss": ForwardRule(
+        (0,),
+        (TangentFormula(multi_margin_loss_default, (0, 1, 2, 3, 4, 5), (0,), (), (0,)),),
+        (1,),
+    ),
+    "multilabel_margin_loss_forward": ForwardRule(
+        (0,),
+        (TangentFormula(multilabel_margin_loss_forward_default, (0, 1, 2), (0,), (1,), (0,)),),
+        (1,),
+    ),
+    "linspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(linspace_Tensor_Tensor, (0, 1, 2, 3, 5), (0, 1), (), (0,)),),
+        (),
+    ),
+    "linspace.Tensor_Scalar": ForwardRule(
+        (0,),
+        (TangentFormula(linspace_Tensor_Scalar, (2, 3, 5), (0,), (), (0,)),),
+        (),
+    ),
+    "linspace.Scalar_Tensor": ForwardRule(
+        (1,),
+        (TangentFormula(linspace_Scalar_Tensor, (2, 3, 5), (1,), (), (0,)),),
+        (),
+    ),
+    "logspace.Tensor_Tensor": ForwardRule(
+        (0, 1),
+        (TangentFormula(logspace_Tensor_Tensor, (0, 1, 2, 3, 4, 6), (0, 1), (0,), (0,)),),
+        (),
+    ),
+    "logspace.Tensor_Scalar": ForwardRule(
+        (0,),
+        (TangentFormula(logspace_Tensor_Scalar, (2, 3, 4, 6), (0,), (0,), (0,)),),
+        (),
+    ),
+    "logspace.Scalar_Tensor": ForwardRule(
+        (1,),
+        (TangentFormula(logspace_Scalar_Tensor, (2, 3, 4, 6), (1,), (0,), (0,)),),
+        (),
+    ),
     "binomial": ForwardRule((), (), (0, 1)),
 }

@@ -1061,11 +1061,13 @@ def resize_as_(below: Kernel) -> Kernel:
     def kernel(self: Tensor, the_template: Tensor, memory_format: MemoryFormat | None) -> Tensor:
         if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
             check_writable(self)
+        shape = self.shape
         below(self, the_template, memory_format)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
+        if self.shape != shape:
+            extra = self.extra
+            if extra is None or (storage := extra.storage) is None:
+                storage = storage_of(self)
+            storage.version += 1
         return self
 
     return kernel
@@ -1426,11 +1428,13 @@ def resize_(below: Kernel) -> Kernel:
     def kernel(self: Tensor, size: list[int], memory_format: MemoryFormat | None) -> Tensor:
         if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
             check_writable(self)
+        shape = self.shape
         below(self, size, memory_format)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
+        if self.shape != shape:
+            extra = self.extra
+            if extra is None or (storage := extra.storage) is None:
+                storage = storage_of(self)
+            storage.version += 1
         return self
 
     return kernel

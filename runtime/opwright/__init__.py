@@ -97,7 +97,7 @@ from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, u
 from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.factories import install as _install_factories  # isort: skip
 
-_install_factories(globals())
+_install_factories(globals(), _generated)
 
 __version__ = "0.1.0"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "AutogradError",
+    "ContractError",
     "DataDependentOutputError",
     "DispatchError",
     "DynamicOutputShapeError",
@@ -12,6 +13,7 @@ __all__ = [
     "GradcheckError",
     "GuardOnDataDependentError",
     "LinAlgError",
+    "OpCheckError",
     "RegistrationError",
     "SchemaInferenceError",
 ]
@@ -39,6 +41,14 @@ class AutogradError(RuntimeError):
 
 class GradcheckError(RuntimeError):
     """`gradcheck` found a gradient that is wrong: of which output and input, where, and what the cause may be."""
+
+
+class ContractError(RuntimeError):
+    """An operator that does not do what it is declared and registered to do: what a test of `opcheck` finds."""
+
+
+class OpCheckError(Exception):
+    """`opcheck` found an operator wrong; its cause is the test's own error."""
 
 
 class FakeKernelError(RuntimeError):

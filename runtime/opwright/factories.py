@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Final
 
 from opwright.differentiable import check_differentiable
@@ -47,9 +48,10 @@ def requires_grad_of(name: str, made: Any, requires_grad: bool) -> Any:
     return made
 
 
-def install(namespace: dict[str, Any]) -> None:
-    """Have the functions of the module with these names, and the methods of Tensor, take `requires_grad`."""
+def install(namespace: dict[str, Any], generated: ModuleType) -> None:
+    """Have the functions of the module with these names, and the methods of Tensor, take `requires_grad`. The methods
+    come from the generated functions: the package that attaches others may still be waiting for this one."""
     for name in FACTORIES:
         namespace[name] = _with_requires_grad(namespace[name])
     for name in METHODS:
-        setattr(Tensor, name, _with_requires_grad(getattr(Tensor, name)))
+        setattr(Tensor, name, _with_requires_grad(getattr(generated, name)))

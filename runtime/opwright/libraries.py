@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -249,6 +250,7 @@ def _checked(fn: Any) -> Callable[..., Any]:
 
 
 def _boxed(fn: Callable[..., Any], with_keyset: bool) -> Boxed:
+    @functools.wraps(fn)
     def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
 

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
         register_vmap,
     )
     from opwright.fake.context import FakeContext
+    from opwright.testing.checking import opcheck
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "infer_schema", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
+    "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
     "register_kernel", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
@@ -194,6 +195,10 @@ def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "opcheck":
+        from opwright.testing.checking import opcheck
+
+        return opcheck
     from opwright import custom_ops
 
     return getattr(custom_ops, name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
 Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
-__all__ = ["call_with_arrays", "check_tensors", "is_all_numpy", "unwrap"]
+__all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy", "unwrap"]
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -110,6 +110,13 @@ def call_with_arrays(
         return call.unwrap(kernel(*call.args))
     except PlainArrayError as error:
         raise RuntimeError(f"{operator.name}() {error}") from None
+
+
+def check_with_arrays(operator: Operator, args: tuple[Any, ...], result: Any, check: Callable[..., Any]) -> Any:
+    """What a function on plain arrays returned, checked as if the call had been on Tensors over these:
+    `check(result, args)` returns a Tensor, of which the array is returned."""
+    call = _Call(operator, args)
+    return call.unwrap(check(result, call.args))
 
 
 class _Call:

@@ -36,7 +36,6 @@ __all__ = [
     "fallthrough_kernel",
     "kernels",
     "lock",
-    "unrecorded",
 ]  # fmt: skip
 
 Key = DispatchKey | str  # a str is a foreign key (Note [Foreign keys])
@@ -227,25 +226,17 @@ def _handlers() -> Function:
 _DEFAULT: Final = "default"
 
 
-def _by_default(kind: str) -> Wrapper:
-    """A wrapper of `opwright.autograd.fallbacks`, for operators that have no generated one (Note [Operators without
-    formulas] there)."""
+def _by_default(kind: str, is_for_generated: bool) -> Wrapper:
+    """A wrapper of `opwright.autograd.fallbacks` (Note [Operators without formulas] there)."""
 
     def make(operator: Any, below: Function) -> Function:
-        if operator.stub is not None and (operator.namespace == "aten" or kind == "count_writes"):
+        if operator.stub is not None and not is_for_generated:
             return below
         made: Function = getattr(importlib.import_module("opwright.autograd.fallbacks"), kind)(operator, below)
         return made
 
     return Wrapper(make, is_generated=True, is_for_any=True, lets_record=True)
 
-
-def _nothing_to_record(below: Function) -> Function:
-    return below
-
-
-# Of generated operators whose results have no gradient, in place of the default.
-unrecorded: Final = Wrapper(_nothing_to_record, is_generated=True, lets_record=True)
 
 # Keys are PyTorch's, and two more Autograd keys: our tensors always carry theirs.
 fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
@@ -255,11 +246,13 @@ fallbacks: Final[dict[DispatchKey, list[Registration]]] = (
         if key.name in ("BackendSelect", "ADInplaceOrView", "Autocast")
     }
     | {
-        key: [Registration(key, _by_default("warn_in_backward"), _DEFAULT)]
+        key: [Registration(key, _by_default("warn_in_backward", is_for_generated=True), _DEFAULT)]
         for key in DispatchKey
         if key.name.startswith("Autograd") and not key.is_alias
     }
     | {DispatchKey.Python: [Registration(DispatchKey.Python, Boxed(_call_handlers), _DEFAULT)]}
 )
-# Of operators that write, in place of ADInplaceOrView's fallthrough.
-counting: Final = Registration(DispatchKey.ADInplaceOrView, _by_default("count_writes"), _DEFAULT)
+# Of operators that write, in place of ADInplaceOrView's fallthrough; generated ones have kernels there that count.
+counting: Final = Registration(
+    DispatchKey.ADInplaceOrView, _by_default("count_writes", is_for_generated=False), _DEFAULT
+)

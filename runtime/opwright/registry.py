@@ -31,7 +31,6 @@ from opwright.registrations import (
     fallthrough_kernel,
     kernels,
     lock,
-    unrecorded,
 )
 
 __all__ = [
@@ -192,10 +191,9 @@ def _without_hidden(namespace: str, rows: Iterable[Row]) -> list[Row]:
 
 def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
     """Register the kernels that a generated `register.py` lists: (operator, key, module, general, dense, arrays), and
-    the wrappers: (operator, key, module, function).
+    the wrappers: (operator, key, module, function); without a module, dispatch skips the key.
 
-    An empty module means that the kernel is declared by the name `general` and bound to nothing; for a wrapper, that
-    calls are not recorded. Names without a
+    An empty module means that the kernel is declared by the name `general` and bound to nothing. Names without a
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
     hides no kernel of another, at whatever key.
     """
@@ -215,8 +213,10 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
         for name, key_name, module, function in wrappers:
             operator = find_operator(name if "::" in name else f"{namespace}::{name}")
             key = as_key(key_name)
-            found = operator.registrations.setdefault(key, [])
-            if module or not found:
-                found.append(Registration(key, LazyWrapper(module, function) if module else unrecorded, operator.where))
+            known = operator.registrations.setdefault(key, [])
+            if module:
+                known.append(Registration(key, LazyWrapper(module, function), operator.where))
+            else:  # nothing to do hides no kernel that is there
+                known.insert(0, Registration(key, Fallthrough(), operator.where))
             operator.forget_table()
     _silence(generated)

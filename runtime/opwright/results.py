@@ -8,10 +8,10 @@ from typing import Any
 from numpy import ndarray
 
 from opwright.keys import DENSE_CPU
-from opwright.metadata import Plan
+from opwright.metadata import Plan, may_share
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["new_result", "tensors_of"]
+__all__ = ["new_result", "share_memory", "tensors_of"]
 
 
 def new_result(plan: Plan, answer: Any) -> Tensor:
@@ -37,3 +37,13 @@ def tensors_of(values: Any) -> Iterator[Tensor]:
             yield value
         elif type(value) in (list, tuple):
             yield from tensors_of(value)
+
+
+def share_memory(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors lie over one storage, or over memory that meets."""
+    if first is second or first.array is second.array:
+        return True
+    own, other = first.extra, second.extra
+    if own is not None and other is not None and own.storage is not None and own.storage is other.storage:
+        return True
+    return may_share(first.array, second.array)

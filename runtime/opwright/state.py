@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Final, final
+from typing import Any, Final, final
 
 from .keys import ADINPLACEORVIEW, ALIASES, AUTOGRAD, PYTHON_DISPATCHER, DispatchKey, key_bits
 
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
 __all__ = [
     "Keys", "Modes", "active_modes", "below_adinplaceorview", "below_autograd", "enable_python_dispatcher",
-    "exclude_keys", "include_keys", "set_modes", "with_modes",
+    "enter_block", "exclude_keys", "include_keys", "leave_block", "reset_modes", "set_modes", "with_modes",
 ]  # fmt: skip
 
 
@@ -36,6 +36,7 @@ class Modes:
 _modes: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
 active_modes: Final = _modes.get
 set_modes: Final = _modes.set  # who replaces this thread's or task's modes puts the old ones back
+reset_modes: Final = _modes.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
 _NOTHING: Final = Modes(0, -1)
 
 
@@ -45,26 +46,46 @@ def with_modes(keys: int) -> int:
     return keys if modes is None else (keys | modes.include) & modes.mask
 
 
-class _Guard:
-    """Includes and excludes keys within a `with` block; may be entered again, also within itself."""
+# The `with` blocks of this thread or task, innermost first: what was entered, what was on before, the blocks around it.
+# Kept here and not by what was entered, which may be in use in several threads.
+_blocks: Final[ContextVar[tuple[object, Any, Any] | None]] = ContextVar("opwright_blocks", default=None)
 
-    __slots__ = ("_exclude", "_include", "_outer")
+
+def enter_block(what: object, before: Any) -> None:
+    """Note what was on before `what` was entered, for `leave_block`."""
+    _blocks.set((what, before, _blocks.get()))
+
+
+def leave_block(what: object) -> Any:
+    """What was on before `what` was entered. Raises RuntimeError unless that is the innermost block."""
+    innermost = _blocks.get()
+    if innermost is None or innermost[0] is not what:
+        raise RuntimeError(f"{what!r} is not the innermost block that this thread entered: the last one is left first")
+    _, before, outer = innermost
+    _blocks.set(outer)
+    return before
+
+
+class _Guard:
+    """Includes and excludes keys within a `with` block; may be entered again, also within itself and by several
+    threads."""
+
+    __slots__ = ("_exclude", "_include")
 
     def __init__(self, include: int, exclude: int) -> None:
         self._include = include
         self._exclude = exclude
-        self._outer: list[Modes | None] = []
 
     def __enter__(self) -> None:
         outer = active_modes()
-        self._outer.append(outer)
+        enter_block(self, outer)
         modes = outer or _NOTHING
         _modes.set(Modes(modes.include | self._include, modes.mask & ~self._exclude))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _modes.set(self._outer.pop())
+        _modes.set(leave_block(self))
 
 
 def include_keys(*keys: Keys) -> _Guard:

@@ -41,6 +41,7 @@ NOT_COMPARED = {
     **dict.fromkeys(["linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor"], "likewise"),
     **dict.fromkeys(["logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor"], "likewise"),
     "view_as_complex_copy": "its samples are of float32; the formula is that of view_as_complex",
+    "polar": "PyTorch gives negative radii the gradient of positive ones",
     "hardsigmoid": "PyTorch's sixth is that of float32",
     "rrelu_with_noise_functional": "its noise is drawn",
     "digamma": "PyTorch's trigamma has 9 digits",
@@ -54,8 +55,19 @@ def is_singular(matrix: np.ndarray) -> bool:
     return is_square and bool((np.linalg.det(matrix) == 0).any())
 
 
+def is_square(sample: Sample) -> bool:
+    """Whether a sample is of square matrices, or of an error."""
+    shape = sample.args[0].shape
+    return len(shape) < 2 or shape[-1] == shape[-2]
+
+
+BEYOND = "PyTorch takes the singular vectors beyond the reduced factors for constants"
+
 # Samples whose gradients differ on purpose, and why.
 DIFFERENT: list[tuple[str, Callable[[Sample], bool], str]] = [
+    ("_linalg_svd", lambda one: one.args[1:] == (True,) and not is_square(one), BEYOND),
+    ("linalg_svd", lambda one: one.args[1:] != (False,) and not is_square(one), BEYOND),
+    ("svd", lambda one: one.args[1:] == (False,) and not is_square(one), BEYOND),
     ("ldexp.Tensor", lambda one: one.args[1].dtype.kind == "i", "PyTorch's powers of 2 are integers, and overflow"),
     ("_linalg_det", lambda one: is_singular(one.args[0]), "0 in PyTorch for every singular matrix"),
     ("_linalg_slogdet", lambda one: is_singular(one.args[0]), "of singular matrices"),

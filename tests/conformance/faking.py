@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from symbolic_results import at, bound_by, layout
 
 import opwright
 from opwright.errors import DispatchError, GuardOnDataDependentError
 from opwright.fake import DataDependentOutputError, DynamicOutputShapeError, FakeTensorMode
+from opwright.testing.symbolic_results import at, bound_by, layout
 
 Call = tuple[list[Any], dict[str, Any]]
 

@@ -41,10 +41,10 @@ DIFFERENT_TANGENTS: list[tuple[str, Callable[[Sample], bool], str]] = [
     ("median", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("nanmedian", lambda one: not one.args[0].size, "NaN, as it is itself; 0 in PyTorch"),
     ("silu", lambda one: one.args[0].dtype == COMPLEX128, "PyTorch forgets to conjugate"),
-    ("logsumexp", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
-    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "PyTorch's weights underflow"),
-    ("std.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
-    ("std_mean.correction", lambda one: not one.args[0].size, "of nothing; NaN in PyTorch"),
+    ("scatter_reduce.two", lambda one: one.args[4] == "prod", "PyTorch loses the tangent of a product"),
+    ("triangular_solve", lambda one: one.kwargs.get("transpose", False), "PyTorch does not transpose the tangent"),
+    ("logsumexp", lambda one: not one.args[0].size, "of nothing it is a constant, -inf; NaN in PyTorch"),
+    ("logcumsumexp", lambda one: bool((np.abs(one.args[0]) > 100).any()), "weights underflow in PyTorch, to 0 or 0/0"),
 ]
 
 

@@ -30,6 +30,13 @@ def _margins(scores: Any) -> Any:
     return aten.multilabel_margin_loss_forward(scores, labels, 1)[0]
 
 
+def _beyond(factors: Any) -> Any:
+    """The projection on what the first two singular vectors leave: each vector by itself may turn."""
+    U, _, Vh = factors
+    rest = U[:, 2:] if U.shape[0] > 2 else Vh[2:].mT
+    return rest @ rest.mT
+
+
 ENDS = (np.array(0.3), np.array(2.0))
 SINGULAR = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]])
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
@@ -64,6 +71,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "cumprod with zeros": (lambda x: aten.cumprod(x, 0), (np.array([1.0, 0.0, 2.0, 0.0, 3.0]),)),
     "prod with zeros": (lambda x: aten.prod(x), (np.array([0.0, 0.0, 2.0]),)),
     "singular values alone": (lambda x: aten.linalg_svdvals(x), (tensor(3, 2),)),
+    "singular vectors beyond the reduced": (lambda x: _beyond(aten.linalg_svd(x)), (tensor(4, 2),)),
+    "singular vectors beyond the reduced, wide": (lambda x: _beyond(aten.linalg_svd(x.mT)), (tensor(4, 2),)),
     "eigenvalues alone": (lambda x: aten.abs(aten.linalg_eigvals(x)), (tensor(3, 3),)),
     "Hermitian eigenvalues alone": (lambda x: aten.linalg_eigvalsh(x + x.mT), (tensor(3, 3),)),
 }
@@ -73,5 +82,5 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
 def test_finite_differences(name: str) -> None:
     function, arrays = CASES[name]
     inputs = tuple(opwright.from_numpy(array.copy()).requires_grad_() for array in arrays)
-    assert gradcheck(function, inputs)
+    assert gradcheck(function, inputs, check_forward_ad=True)
     assert gradgradcheck(function, inputs)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
-from sampling import Sample
+from differentiating import unfiltered
+from differentiating_twice import size_of
+from sampling import COMPLEX128, Sample, make
 
 import opwright
 from opwright.autograd import forward_ad
@@ -28,10 +31,45 @@ from test_derivatives import (  # noqa: E402
     overload,
     tangent_of,
 )
+from test_gradients import our_gradients  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 SAMPLES_OF_EACH = 4
+MAX_ELEMENTS = 1000
+# Operators whose tangents are not compared with PyTorch's, and why.
+NONE_THERE = "PyTorch has no forward formula"
+NO_TANGENTS = {
+    **dict.fromkeys(["_cdist_forward", "_euclidean_dist", "index_reduce", "multi_margin_loss"], NONE_THERE),
+    **dict.fromkeys(["multilabel_margin_loss_forward", "special_zeta", "special_zeta.self_scalar"], NONE_THERE),
+    **dict.fromkeys(["as_strided_scatter", "cholesky_inverse", "cholesky_solve"], "PyTorch's differ (see DIFFERENT)"),
+    **dict.fromkeys(["fmax", "fmin"], "PyTorch's differ (see DIFFERENT_TANGENTS)"),
+    "conj_physical_": "compared as _conj_physical",
+    "lift_fresh": "PyTorch fails an assertion of its own",
+}
+# Operators whose tangents are not compared with their gradients, and why.
+NO_PRODUCT = {
+    **dict.fromkeys(["native_dropout", "rrelu_with_noise_functional"], "what it draws differs from call to call"),
+    "conj_physical_": "compared as _conj_physical",
+}
+# Samples at which tangents and gradients are not each other's transpose, and why.
+ONE_OF_SEVERAL = "of several values for one place any may be kept"
+NOT_TRANSPOSED: list[tuple[tuple[str, ...], Callable[[Sample], bool], str]] = [
+    (("embedding",), lambda one: one.args[3:4] == (True,), "the gradient is divided by the frequency, by intent"),
+    (("index_copy", "scatter.src"), lambda one: repeats(one.args[2]), ONE_OF_SEVERAL),
+    (("index_put",), lambda one: any(map(repeats, one.args[1])) and one.args[3:] != (True,), ONE_OF_SEVERAL),
+    (("_linalg_svd",), lambda one: one.args[0].dtype == COMPLEX128, "phases are free: no function may depend on them"),
+    (
+        ("_linalg_eigh",),
+        lambda one: one.args[2:] == (False,),
+        "without eigenvectors there are no derivatives, as in PyTorch",
+    ),
+]
+
+
+def repeats(index: Any) -> bool:
+    """Whether an index may name a place twice."""
+    return index is not None and (np.unique(index).size < index.size or index.min(initial=0) < 0)
 
 
 def with_formula() -> list[str]:
@@ -41,6 +79,12 @@ def with_formula() -> list[str]:
         for name, by_key in derivatives().entries.items()
         if (entry := by_key["Default"]).forward and entry.differentiable_outputs
     )
+
+
+def spread(samples: list[Sample]) -> list[Sample]:
+    """The samples in another order: first some of all kinds."""
+    step = max(1, len(samples) // SAMPLES_OF_EACH)
+    return [one for start in range(step) for one in samples[start::step]]
 
 
 def ours(value: Any, tangent: Any) -> Any:
@@ -115,20 +159,79 @@ def difference(left: Any, right: Any, where: str) -> str | None:
     return None if same else f"{where}: {left.tolist()!r:.200}, not {right.tolist()!r:.200}"
 
 
-def samples_of(name: str) -> list[Sample]:
-    samples = chosen(name)
-    for other, is_different, _ in DIFFERENT_TANGENTS:
-        samples = [one for one in samples if other != name or not is_different(one)]
-    return samples[:: max(1, len(samples) // SAMPLES_OF_EACH)]
+def report(tried: Iterator[list[str | None]], name: str) -> None:
+    """Fail for what differs in the first samples of which something was compared, and where there are none such."""
+    found = [each for problems in islice(filter(None, tried), SAMPLES_OF_EACH) for each in problems]
+    wrong = [problem for problem in found if problem is not None]
+    if wrong:
+        pytest.fail(f"{len(wrong)} differences of {len(found)}\n" + "\n".join(wrong[:6]), pytrace=False)
+    if not found:
+        pytest.fail("nothing was compared", pytrace=False)
 
 
 @pytest.mark.parametrize("name", with_formula())
 def test_tangents_are_pytorchs(name: str) -> None:
-    if name in NOT_COMPARED:
-        pytest.skip(NOT_COMPARED[name])
     entry = derivatives().find(f"aten::{name}")
     assert entry is not None
-    found = [problem for sample in samples_of(name) for problem in problems(name, entry, sample)]
-    wrong = [problem for problem in found if problem is not None]
-    if wrong:
-        pytest.fail(f"{len(wrong)} differences\n" + "\n".join(wrong[:6]), pytrace=False)
+    if reason := (NOT_COMPARED | NO_TANGENTS).get(name):
+        pytest.skip(reason)
+    samples = spread(chosen(name))
+    for other, is_different, _ in DIFFERENT_TANGENTS:
+        samples = [one for one in samples if other != name or not is_different(one)]
+    report((list(problems(name, entry, sample)) for sample in samples), name)
+
+
+# -- beside our own gradients
+
+
+def product(tangents: Any, cotangents: Any) -> float:
+    """The real inner product of vectors given in parts, any of which may be None, which stands for zeros."""
+    pairs = zip(tangents, cotangents, strict=True)
+    return float(sum(np.vdot(left, right).real for left, right in pairs if left is not None and right is not None))
+
+
+def flat_leaves(case: Case, tangents: dict[str, Any]) -> list[tuple[tuple[str, int], Any]]:
+    """The tangents by leaf."""
+    return [
+        ((key, number), part)
+        for key, value in tangents.items()
+        for number, part in enumerate(value if isinstance(value, list) else [value])
+        if (key, number) in case.leaves
+    ]
+
+
+def product_problems(name: str, entry: Differentiability, sample: Sample) -> Iterator[str | None]:
+    """Where <v, J u> by the tangents is another than <J* v, u> by the gradients."""
+    try:
+        case = Case(name, entry, sample)
+    except Exception:
+        return  # a sample of an error
+    given = {key: tangent_of(case.arrays[key]) for key in entry.differentiable_inputs}
+    if name in ("linalg_cholesky_ex", "_linalg_eigh"):  # which take matrices for Hermitian
+        given = {key: value + np.conj(np.swapaxes(value, -1, -2)) for key, value in given.items() if value is not None}
+    parts = flat_leaves(case, {key: value for key, value in given.items() if value is not None})
+    if not parts:
+        return
+    moved = our_tangents(case, {key: value for key, value in given.items() if value is not None})
+    vectors = {number: make(each.shape, each.dtype, seed=3) for number, each in enumerate(moved) if each is not None}
+    gradients = our_gradients(case, vectors)
+    left = product([moved[number] for number in vectors], list(vectors.values()))
+    right = product([part for _, part in parts], [array(gradients.get(leaf)) for leaf, _ in parts])
+    close = (
+        1e-5 if any(each.dtype.itemsize // (1 + (each.dtype.kind == "c")) == 4 for each in vectors.values()) else 1e-9
+    )
+    scale = max((np.abs(each).max(initial=1.0) for each in vectors.values()), default=1.0)
+    same = np.isnan([left, right]).any() or np.isclose(left, right, rtol=close, atol=close * scale)
+    yield None if same else f"{sample}: {left!r} by tangents, {right!r} by gradients"
+
+
+@pytest.mark.parametrize("name", with_formula())
+def test_tangents_agree_with_gradients(name: str) -> None:
+    entry = derivatives().find(f"aten::{name}")
+    assert entry is not None
+    if reason := NO_PRODUCT.get(name):
+        pytest.skip(reason)
+    samples = [one for one in spread(unfiltered(name)) if size_of(one) <= MAX_ELEMENTS]
+    for names, is_different, _ in NOT_TRANSPOSED:
+        samples = [one for one in samples if name not in names or not is_different(one)]
+    report((list(product_problems(name, entry, sample)) for sample in samples), name)

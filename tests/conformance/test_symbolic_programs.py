@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from symbolic_results import described
 
 import opwright
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
+from opwright.testing.symbolic_results import described
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ShapeEnv()  # imports sympy, which would count for the first example's time

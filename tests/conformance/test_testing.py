@@ -8,7 +8,7 @@ import pytest
 import opwright
 from opwright import library
 from opwright.testing import assert_close, samples
-from opwright.testing.sampler import copy_layout
+from opwright.testing.layouts import Copies
 
 
 def test_samples_are_calls_that_the_operator_takes() -> None:
@@ -61,7 +61,7 @@ def test_an_operator_that_is_not_there() -> None:
 
 def test_a_copy_lies_in_memory_as_the_original_does() -> None:
     x = opwright.from_numpy(np.arange(24.0).reshape(2, 3, 4))[:, 1:, ::2].transpose(0, 2)
-    y = copy_layout(x)
+    y = Copies()(x)
     assert (y.shape, y.stride(), y.storage_offset()) == (x.shape, x.stride(), x.storage_offset())
     y.zero_()
     assert x.tolist() == opwright.from_numpy(np.arange(24.0).reshape(2, 3, 4))[:, 1:, ::2].transpose(0, 2).tolist()

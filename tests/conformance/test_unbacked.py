@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from symbolic_results import bound_by, described
 from unbacked_programs import PROGRAMS, inputs
 
 import opwright
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import GuardOnDataDependentError, ShapeEnv
+from opwright.testing.symbolic_results import bound_by, described
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 torch_fakes = pytest.importorskip("torch._subclasses.fake_tensor")

@@ -28,7 +28,6 @@ MOST = 5  # samples of an operator: what counts is the operator, hardly ever the
 
 # Operators whose versions or views are others than PyTorch's, and why.
 OTHERWISE: dict[str, str] = {
-    "resize_": "counts where the shape stays as it is, too",
     "rrelu_with_noise": "a composite, which counts what it writes to the noise",
     "rrelu_with_noise_": "a composite, which counts what it writes to the noise",
     "conj": "no lazy view, but computed",

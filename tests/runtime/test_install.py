@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,3 +79,9 @@ def test_declared_but_unbound(define: Maker) -> None:
 def test_an_operator_that_is_not_defined(define: Maker) -> None:
     with pytest.raises(DispatchError, match="does not exist"):
         install(define.namespace, [("nothing", "CPU", "", "f_cpu", "", "")])
+
+
+@pytest.mark.parametrize("first", ["opwright", "opwright_aten", "opwright_aten.kernels_cpu", "opwright.tensor"])
+def test_whatever_is_imported_first(first: str) -> None:
+    code = f"import {first}, opwright; assert opwright.ones(2).new_zeros(2, requires_grad=True).requires_grad"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import Maker
 
 from opwright import dispatch
+from opwright.fake import FakeTensorMode
 from opwright.registry import register
 from opwright.state import active_modes, below_autograd, exclude_keys, include_keys
 from opwright.tensor import Tensor, wrap
@@ -104,3 +107,35 @@ def test_a_copied_context_keeps_its_modes() -> None:
 def test_unknown_key() -> None:
     with pytest.raises(ValueError, match="could not parse dispatch key 'Tracre'"):
         include_keys("Tracre")
+
+
+@pytest.mark.parametrize("make", [lambda: exclude_keys("Tracer"), FakeTensorMode])
+def test_one_block_in_two_threads(make: Callable[[], Any]) -> None:
+    """Each leaves it with what was on before in that thread, whichever comes first."""
+    block = make()
+    both_are_in, one_is_out = threading.Barrier(2, timeout=20), threading.Event()
+    left = []
+
+    def other() -> None:
+        with include_keys("Tracer"):
+            before = active_modes()
+            with block:
+                both_are_in.wait()
+                one_is_out.wait(20)
+            left.append(active_modes() is before)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with block:
+        both_are_in.wait()
+    left.append(active_modes() is None)
+    one_is_out.set()
+    thread.join()
+    assert left == [True, True]
+
+
+def test_blocks_are_left_in_the_reverse_order() -> None:
+    outer, inner = exclude_keys("Tracer"), include_keys("Tracer")
+    with outer, inner, pytest.raises(RuntimeError, match="is not the innermost block"):
+        outer.__exit__(None, None, None)
+    assert active_modes() is None

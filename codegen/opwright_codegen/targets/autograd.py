@@ -2,7 +2,9 @@
 
 Note [Names of nodes]
 `AddBackward0`: the operator's name, as PyTorch spells it, and a number for each overload with gradients, in the order
-of derivatives.yaml. Calls of in-place variants are nodes of the same class.
+of derivatives.yaml. Calls of in-place variants are nodes of the same class, and where these have another name the node
+has theirs (`normal_functional`). The node of a view operator's copying variant is `AliasBackward0_copy`. Where numbers
+have an overload of their own, its nodes show themselves as those of tensors: to PyTorch the 2 of `x * 2` is a tensor.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.kernel_modules import KernelModules
 from opwright_codegen.model import OperatorGroup, OperatorSet, Text
 from opwright_codegen.names import Namer
-from opwright_codegen.schema import SchemaKind
+from opwright_codegen.schema import OperatorName, SchemaKind
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, NodeClass
 from opwright_codegen.targets.autograd_wrappers import Refusal, Wrapper, WrapperBuilder, refusal
 from opwright_codegen.targets.gradients import backward_functions
 from opwright_codegen.targets.shims import ShimNames
 from opwright_codegen.views import NamespaceView, OperatorView
 
-__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings"]
+__all__ = ["FILE", "TEMPLATE", "Recording", "context", "recordings", "without_history"]
 
 FILE = "autograd.py"
 TEMPLATE = "autograd.py.j2"
@@ -41,14 +43,19 @@ _RESERVED = (
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Who records an operator's calls: the function at a dispatch key, by which entry, and the class of the node. Both
-    are '' where no result has a gradient: then no call is recorded."""
+    """Who records an operator's calls: the function at a dispatch key, by which entry, the class of the node, and the
+    name that it shows, if that is another."""
 
     view: OperatorView
     entry: Differentiability
     key: str
     function: str
     node: str
+    shown: str
+
+
+# Operators that PyTorch calls with a tensor for a number, and the overload that takes it.
+_NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div": "Tensor", "where": "self"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
     namer = Namer(_RESERVED)
     groups = {member.name: group for group in operators.groups for member in group.members}
     found: list[Recording] = []
-    counts: dict[str, int] = {}
+    nodes = _NodeNames(namer)
     for name, by_key in derivatives.entries.items():
         for key, entry in by_key.items():
             if name not in view.operators:
@@ -77,25 +84,31 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
             ]
             if not entry.derivatives:
                 entry = _without_gradient(entry)
-                writing = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
-                writing = [each for each in writing if not each.operator.is_view_like]
-                others = [each for each in variants if each not in writing]
-                found += [Recording(each, entry, _key(key), "", "") for each in others]
-                variants = writing
+                variants = [each for each in variants if each.schema.kind is SchemaKind.INPLACE]
+                variants = [each for each in variants if not each.operator.is_view_like]
             if not variants:
                 continue
-            prefix = _prefix(entry.operator.schema.name.base)
-            number = counts[prefix] = counts.get(prefix, -1) + 1
-            node = namer.claim(f"{prefix}{number}")
+            node, shown = nodes.claim(entry, groups.get(name))
+            dispatch = "Autograd" if key == DEFAULT_KEY else key
             for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
-                found.append(Recording(variant, entry, _key(key), namer.claim(wanted), node))
+                found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node, shown))
     return tuple(found)
 
 
-def _key(key: str) -> str:
-    """The dispatch key for a key of derivatives.yaml."""
-    return "Autograd" if key == DEFAULT_KEY else key
+def without_history(
+    view: NamespaceView, operators: OperatorSet, derivatives: DerivativeSet, found: Sequence[Recording]
+) -> tuple[str, ...]:
+    """The operators that derivatives.yaml has, variants with them, and of whose calls nothing is recorded."""
+    groups = {member.name: group for group in operators.groups for member in group.members}
+    recorded = {recording.view.name for recording in found}
+    names = {
+        variant.name: None
+        for name in derivatives.entries
+        if name in view.operators
+        for variant in _variants(name, groups.get(name), view)
+    }
+    return tuple(name for name in names if name not in recorded)
 
 
 def _without_gradient(entry: Differentiability) -> Differentiability:
@@ -108,6 +121,31 @@ def _without_gradient(entry: Differentiability) -> Differentiability:
     return replace(
         entry, derivatives=(derivative,), non_differentiable=tuple(others), differentiable_outputs=(0,), condition=None
     )
+
+
+class _NodeNames:
+    """Note [Names of nodes]."""
+
+    def __init__(self, namer: Namer) -> None:
+        self._namer = namer
+        self._counts: dict[str, int] = {}
+        self._known: dict[OperatorName, str] = {}
+
+    def claim(self, entry: Differentiability, group: OperatorGroup | None) -> tuple[str, str]:
+        """The class of an entry's nodes, and the name that they show, if that is another."""
+        name = entry.operator.schema.name
+        view = self._known.get(replace(name, base=name.base.removesuffix("_copy")))
+        if view is not None and name not in self._known:
+            found = f"{view}_copy"
+        else:
+            inplace = group.inplace if group else None
+            prefix = _prefix(name.base if inplace is None else inplace.schema.name.base)
+            number = self._counts[prefix] = self._counts.get(prefix, -1) + 1
+            found = f"{prefix}{number}"
+        self._known.setdefault(name, found)
+        of_tensor = _NUMBERS_ARE_TENSORS.get(name.base) if name.overload.startswith("Scalar") else None
+        shown = "" if of_tensor is None else self._known.get(replace(name, overload=of_tensor), "")
+        return self._namer.claim(found), shown
 
 
 def _prefix(base: str) -> str:
@@ -131,7 +169,6 @@ def context(
     shims: Mapping[str, ShimNames],
 ) -> dict[str, object] | None:
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
-    found = [recording for recording in found if recording.node]
     if not found:
         return None
     formulas = [formula for recording in found for formula in _formulas(recording.entry)]
@@ -152,7 +189,13 @@ def _block(
 ) -> _Block:
     first = own[0]
     builder = NodeBuilder(
-        view.operators[first.entry.operator.name], first.entry, first.node, view.builtins, view.calls, functions
+        view.operators[first.entry.operator.name],
+        first.entry,
+        first.node,
+        first.shown,
+        view.builtins,
+        view.calls,
+        functions,
     )
     guard = _guard(first.entry, view)
     wrappers = []

@@ -38,7 +38,8 @@ __all__ = ["NodeBuilder", "NodeClass", "Slot"]
 # What Node and MultipleOutputs have themselves.
 _MEMBERS = (
     "apply", "counts", "dtype", "edges", "extra", "metadata", "more", "name", "next_functions", "output", "outputs",
-    "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "takes_edges", "takes_undefined",
+    "register_hook", "register_prehook", "release", "saved", "sequence", "shape", "shown", "takes_edges",
+    "takes_undefined",
 )  # fmt: skip
 _LOCALS = (
     "Any", "Edge", "Sequence", "any", "each", "edges", "grad", "grads", "len", "mask", "not_implemented", "ops", "self",
@@ -77,14 +78,15 @@ class NodeClass:
 
 
 class NodeBuilder:
-    """Builds the class for an entry of derivatives.yaml. `functions` are the texts that operators and backward
-    functions are called by."""
+    """Builds the class for an entry of derivatives.yaml, which shows itself as `shown`, if that is given. `functions`
+    are the texts that operators and backward functions are called by."""
 
     def __init__(
         self,
         view: OperatorView,
         entry: Differentiability,
         name: str,
+        shown: str,
         builtins: BuiltinNames,
         operators: Mapping[str, str],
         functions: Mapping[str, str],
@@ -92,6 +94,7 @@ class NodeBuilder:
         self.schema: FunctionSchema = view.schema
         self.entry = entry
         self.name = name
+        self._shown = shown
         self.inputs = entry.differentiable_inputs
         self._view = view
         self._builtins = builtins
@@ -169,6 +172,8 @@ class NodeBuilder:
         freed = [quoted(slot.name) for slot in self.slots if slot.is_tensor]
         if freed:
             fields.append(bracketed("saved = (", freed, ")", 4) if len(freed) > 1 else f"saved = {tuple_text(freed)}")
+        if self._shown:
+            fields.append(f"shown = {quoted(self._shown)}")
         slots = bracketed("__slots__ = (", names, ")", 4) if len(names) != 1 else f"__slots__ = {tuple_text(names)}"
         return NodeClass(
             fill_comment(self._view.declaration),

@@ -26,9 +26,10 @@ TEMPLATE = "custom_op.py.j2"
 # What the functions call, or keep in a variable.
 _LOCALS = frozenset(
     (
-        "Backward", "Tensor", "UNRECORDED", "active_modes", "array", "below", "check", "finish", "function", "kernel",
-        "modes", "ndarray", "new_node", "node", "operator", "refuse_keyword", "result", "set_modes", "setup_context",
-        "stub", "type", "unrecorded", "wrap",
+        "Backward", "CANONICAL", "CPU", "FLOATING", "GRAD", "Tensor", "UNRECORDED", "VIEW", "active_modes", "array",
+        "below", "check", "dtype", "finish", "function", "keep", "kernel", "keys", "modes", "ndarray", "new_node",
+        "next_sequence", "node", "operator", "refuse_keyword", "reset_modes", "result", "set_modes", "setup_context",
+        "stub", "through_tensors", "token", "type", "unrecorded", "wrap",
     )
 )  # fmt: skip
 
@@ -39,6 +40,16 @@ class FastResult:
 
     test: str
     returned: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlainArrays:
+    """For calls with plain arrays alone of a function on arrays: the line that tells which are no Tensor's, what the
+    function is passed, and the line that tells a result that needs no checking."""
+
+    refused: str
+    passed: str
+    test: str
 
 
 def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: bool) -> dict[str, object]:
@@ -69,6 +80,7 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
         "passed": ", ".join(names),
         "arguments": ", ".join(_arguments(schema, names, held, arrays)),
         "fast_result": _fast_result(schema, names, held, returns_arrays),
+        "plain_arrays": _plain_arrays(schema, names, held, arrays) if returns_arrays else None,
         "passed_tuple": tuple_text(names),
         "edges": tuple_text([_edges(names[position], held[position]) for position in positional]),
         "keyword_tensors": [
@@ -76,7 +88,7 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
             for argument, name, tensors in zip(schema.arguments, names, held, strict=True)
             if argument.kwarg_only and tensors is not Tensors.NONE
         ],
-        "needs": tuple_text([_needs(names[position], held[position]) for position in positional]),
+        "needs": _needs(names, held, positional),
         "inputs": tuple_text([names[position] for position in positional]),
         "keywords": _keywords(schema, names),
     }
@@ -110,6 +122,27 @@ def _array(name: str, tensors: Tensors) -> str:
             return f"[None if item is None else item.array for item in {name}]"
         case _:
             return f"{name}.array"
+
+
+def _plain_arrays(
+    schema: FunctionSchema, names: Sequence[str], held: Sequence[Tensors], arrays: Collection[int]
+) -> PlainArrays | None:
+    """Where every Tensor is one array for the function, and the result a new one."""
+    result = _fast_result(schema, names, held, True)
+    operands = [name for name, tensors in zip(names, held, strict=True) if tensors is not Tensors.NONE]
+    is_plain = all(held[position] is Tensors.ONE for position in arrays) and len(operands) == len(arrays) > 0
+    if result is None or not is_plain:
+        return None
+    tests = ["type(result) is ndarray", "result.base is None", "result.dtype in CANONICAL"]
+    passed = [
+        f"{argument.name}={name}" if argument.kwarg_only else name
+        for argument, name in zip(schema.arguments, names, strict=True)
+    ]
+    return PlainArrays(
+        condition([f"{name}.dtype not in CANONICAL" for name in operands], "or", 8),
+        ", ".join(passed),
+        condition([*tests, *(f"result is not {name}" for name in operands)], "and", 8),
+    )
 
 
 def _fast_result(
@@ -151,7 +184,15 @@ def _edges(name: str, tensors: Tensors) -> str:
             return f"*[None if item is None else item.edge for item in {name}]"
 
 
-def _needs(name: str, tensors: Tensors) -> str:
+def _needs(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
+    """Which positional arguments require grad, where the edges do not tell it: lists have several."""
+    lists = (Tensors.LIST, Tensors.OPTIONAL_LIST, Tensors.LIST_OF_OPTIONAL)
+    if not any(held[position] in lists for position in positional):
+        return ""
+    return tuple_text([_need(names[position], held[position]) for position in positional])
+
+
+def _need(name: str, tensors: Tensors) -> str:
     match tensors:
         case Tensors.NONE | Tensors.OTHER:
             return "False"
@@ -174,4 +215,4 @@ def _keywords(schema: FunctionSchema, names: Sequence[str]) -> str:
         for argument, name in zip(schema.arguments, names, strict=True)
         if argument.kwarg_only
     ]
-    return f", keyword_only_inputs={{{', '.join(items)}}}" if items else ""
+    return f", {{{', '.join(items)}}}" if items else ""

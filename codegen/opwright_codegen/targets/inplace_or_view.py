@@ -29,7 +29,8 @@ TEMPLATE = "inplace_or_view.py.j2"
 RESERVED = (
     "ADINPLACEORVIEW", "Any", "Callable", "DENSE_CPU", "DType", "DTypeLike", "Device", "Generator", "Kernel", "Layout",
     "MemoryFormat", "Scalar", "Sequence", "Tensor", "WRITE_BITS", "annotations", "below", "builtins", "check_writable",
-    "extra", "increment_version", "item", "kernel", "mark_view", "mark_views", "result", "storage", "storage_of",
+    "extra", "increment_version", "item", "kernel", "mark_view", "mark_views", "result", "shape", "storage",
+    "storage_of",
 )  # fmt: skip
 # They have the annotations, and return their argument: `detach_` writes to no memory, `lift_fresh` makes no view.
 _NEITHER = frozenset(("aten::detach_", "aten::lift_fresh"))
@@ -106,6 +107,9 @@ def _viewed(view: OperatorView, own: Mapping[str, str], returned: str) -> list[s
     return [_call(own, f"result: {returned} = "), *marked, "return result"]
 
 
+_RESIZING = ("resize_", "resize_as_")  # of the size that it has, they write nothing
+
+
 def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[str]:
     """Checks before the call, counts after it."""
     schema = view.schema
@@ -119,6 +123,10 @@ def _written(view: OperatorView, own: Mapping[str, str], returned: str) -> list[
         before += _check(name) if is_inline else _each(name, kind, "check_writable")
         if argument in counted:
             after += _count(name) if is_inline else _each(name, kind, "increment_version")
+    if schema.name.base in _RESIZING:
+        (name,) = (own[argument.name] for argument in counted)
+        before.append(f"shape = {name}.shape")
+        after = [f"if {name}.shape != shape:", *(f"    {line}" for line in after)]
     if len(schema.returns) == 1 and counted and schema.returns[0].annotations == counted[0].annotations:
         return [*before, _call(own, ""), *after, f"return {own[counted[0].name]}"]
     if not schema.returns:

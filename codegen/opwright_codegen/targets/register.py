@@ -19,9 +19,13 @@ _MODULES = {"CPU": "KERNELS_CPU", "CUDA": "KERNELS_CUDA", "Meta": "FAKES"}
 
 
 def context(
-    bindings: Sequence[Binding], shims: Mapping[str, Mapping[str, ShimNames]], recordings: Sequence[Recording]
+    bindings: Sequence[Binding],
+    shims: Mapping[str, Mapping[str, ShimNames]],
+    recordings: Sequence[Recording],
+    skipped: Sequence[str],
 ) -> dict[str, object]:
-    """What the template shows: a row for each kernel and each wrapper, and the modules that the rows speak of."""
+    """What the template shows: a row for each kernel and each wrapper, one for each operator that autograd skips, and
+    the modules that the rows speak of."""
     composites = composite_names(composite_bindings(bindings))
     rows = []
     modules = set()
@@ -30,15 +34,15 @@ def context(
         modules.add(module)
         rows.append(_row((quoted(binding.view.name), quoted(binding.key), module, *map(quoted, functions))))
     wrappers = [
-        _row((quoted(each.view.name), quoted(each.key), "AUTOGRAD" if each.node else '""', quoted(each.function)))
-        for each in recordings
+        _row((quoted(found.view.name), quoted(found.key), "AUTOGRAD", quoted(found.function))) for found in recordings
     ]
-    if any(each.node for each in recordings):
+    if wrappers:
         modules.add("AUTOGRAD")
     marking = [
         _row((quoted(name), '"ADInplaceOrView"', "INPLACE_OR_VIEW", quoted(function)))
         for name, function in wrapper_names(bindings).items()
     ]
+    skipping = [_row((quoted(name), '"Autograd"', '""', '""')) for name in skipped]
     if marking:
         modules.add("INPLACE_OR_VIEW")
     used = [
@@ -53,7 +57,7 @@ def context(
         )
         if name in modules
     ]
-    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + marking), "modules": used}
+    return {"rows": rows, "wrappers": _tuple(f"{_WRAPPERS} = ", wrappers + skipping + marking), "modules": used}
 
 
 def _served(

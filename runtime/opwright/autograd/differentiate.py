@@ -145,7 +145,7 @@ def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Te
             f"Mismatch in shape: grad_output[{index}] has a shape of {list(gradient.shape)} and output[{index}] has a "
             f"shape of {list(tensor.shape)}."
         )
-    if (gradient.dtype in COMPLEX) != (tensor.dtype in COMPLEX):
+    if gradient.dtype is not tensor.dtype and (gradient.dtype in COMPLEX) != (tensor.dtype in COMPLEX):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {dtype_name(gradient.dtype)} and output[{index}] has a dtype of "

@@ -52,7 +52,7 @@ class FunctionCtx(MultipleOutputs):
         self._to_save: tuple[Tensor | None, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
-        self._saved: tuple[Saved, ...] | None = ()
+        self._saved: Sequence[Saved] | None = ()
         self.saved_for_forward: tuple[Any, ...] = ()
         self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
 
@@ -61,7 +61,8 @@ class FunctionCtx(MultipleOutputs):
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}"
+                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}: keep "
+                    "what is no Tensor as an attribute, ctx.name = value"
                 )
         self._to_save = tensors
 

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.nodes import Edge, Node, node_of, number_of
+import numpy as np
+
+from opwright.autograd.nodes import Edge, Node, Recorded, node_of, number_of
 from opwright.devices import Device
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.layouts import Shape
@@ -49,26 +51,30 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
+    if type(grad) is Tensor and isinstance(edge, Recorded):
+        array = grad.array
+        if type(array) is np.ndarray and array.dtype is edge.dtype and array.shape == edge.shape:
+            return grad
     if not isinstance(grad, Tensor):
-        raise RuntimeError(f"{_where(node, index)} - expected a Tensor or None, but got {type(grad).__name__}")
+        raise RuntimeError(_invalid(node, index, f"expected a Tensor or None, but got {type(grad).__name__}"))
     shape, dtype, device = node_of(edge).output(number_of(edge))
     if grad.shape != shape:
         if not _expands(shape, grad.shape):
             raise RuntimeError(
-                f"{_where(node, index)} - got {list(grad.shape)} but expected shape compatible with {list(shape)}"
+                _invalid(node, index, f"got {list(grad.shape)} but expected shape compatible with {list(shape)}")
             )
         grad = aten("sum_to_size")(grad, list(shape))
     if grad.dtype != dtype:
         grad = _cast(grad, dtype, node, index)
     if device is not None and grad.device != device and not (grad.ndim == 0 and grad.is_cpu):
-        raise RuntimeError(f"{_where(node, index)} - expected device {device} but got {grad.device}")
+        raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
     return grad
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
     if grad.dtype not in FLOATING and grad.dtype not in COMPLEX:
         raise RuntimeError(
-            f"{_where(node, index)} - expected a floating point or complex dtype, but got {dtype_name(grad.dtype)}"
+            _invalid(node, index, f"expected a floating point or complex dtype, but got {dtype_name(grad.dtype)}")
         )
     if grad.dtype in COMPLEX and dtype not in COMPLEX:
         grad = aten("real")(grad)
@@ -83,7 +89,10 @@ def _expands(shape: Shape, wide: Shape) -> bool:
     return all(a == b or a == 1 for a, b in zip(reversed(shape), reversed(wide), strict=False))
 
 
-def _where(node: Node | None, index: int) -> str:
+def _invalid(node: Node | None, index: int, problem: str) -> str:
+    """The message for a gradient that a node computed, as its `index`th, or that a backward pass was given."""
     if node is None:
-        return f"invalid gradient of output {index}"
-    return f"Function {node.name()} returned an invalid gradient at index {index}"
+        return f"invalid gradient of output {index} - {problem}"
+    name = node.input_name(index)
+    where = f"Function {node.name()} returned an invalid gradient at index {index}"
+    return f"{where} - {problem}, for {name}" if name else f"{where} - {problem}"

@@ -66,6 +66,7 @@ class Node:
     dtype: DType | None
     extra: NodeExtra | None
     saved: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[str] = ""  # the name that it goes by, if not that of the class
     takes_edges: ClassVar[bool] = False  # whether `apply` is told which edges are asked for, `edges=`
     takes_undefined: ClassVar[bool] = False  # whether `apply` wants to be called where no gradient is defined
 
@@ -75,7 +76,11 @@ class Node:
 
     def name(self) -> str:
         """The name of what was recorded, `AddBackward0`."""
-        return type(self).__name__
+        return self.shown or type(self).__name__
+
+    def input_name(self, index: int) -> str:
+        """What errors say of the operand of an edge, where that has a name."""
+        return ""
 
     def output(self, number: int) -> Output:
         """Shape, dtype and device of a result, the `number`th."""
@@ -112,14 +117,6 @@ class Node:
         """Call `hook(grad_outputs)` before the node; it may return other gradients of the results."""
         return add_hook(self.more().prehooks, hook)
 
-    def __getattr__(self, name: str) -> Any:
-        """`_saved_NAME`, what the call saved under that name. Raises RuntimeError where it was freed."""
-        if name.startswith("_saved_"):
-            from opwright.autograd.saved import look_up
-
-            return look_up(self, name.removeprefix("_saved_"))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __call__(self, *grads: Gradient) -> Any:
         results = tuple(self.apply(*grads))
         return results[0] if len(results) == 1 else results
@@ -145,11 +142,37 @@ class MultipleOutputs(Node):
         return found
 
 
+class SavedAttribute:
+    """`_saved_NAME` of generated nodes: what the call saved under that name. Raises RuntimeError where it was freed.
+
+    (One for each slot, for a `__getattr__` would make it slow to read any attribute of any node.)
+    """
+
+    __slots__ = ("_slot",)
+
+    def __init__(self, slot: str) -> None:
+        self._slot = slot
+
+    def __get__(self, node: Node | None, owner: type[Node]) -> Any:
+        from opwright.autograd.saved import look_up
+
+        return self if node is None else look_up(node, self._slot)
+
+
+def add_saved_attributes(node: type[Node]) -> None:
+    """Give a class one for each of its slots; a slot `NAME_` avoids the name of one that all nodes have."""
+    for slot in node.__dict__.get("__slots__", ()):
+        setattr(node, f"_saved_{slot.removesuffix('_')}", SavedAttribute(slot))
+
+
 class Recorded(Node):
     """A generated node: where `apply` is given other `edges` than its own, it computes no gradients but theirs."""
 
     __slots__ = ()
     takes_edges = True
+
+    def __init_subclass__(cls) -> None:
+        add_saved_attributes(cls)
 
 
 class RecordedSeveral(MultipleOutputs):
@@ -157,6 +180,9 @@ class RecordedSeveral(MultipleOutputs):
 
     __slots__ = ()
     takes_edges = True
+
+    def __init_subclass__(cls) -> None:
+        add_saved_attributes(cls)
 
 
 def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:

@@ -184,11 +184,8 @@ def unpack_all(saved: Saved, node: Node) -> Any:
     return None if saved is _ABSENT else [unpack_optional(each, node) for each in saved]
 
 
-def look_up(node: Node, name: str) -> Any:
-    """What a node saved under a name, tensors unpacked. Raises AttributeError for what it did not."""
-    slot = next((slot for slot in (name, f"{name}_") if slot in getattr(type(node), "__slots__", ())), "")
-    if not slot:
-        raise AttributeError(f"{node.name()} saves nothing called {name!r}")
+def look_up(node: Node, slot: str) -> Any:
+    """What a node saved in a slot, tensors unpacked. Raises RuntimeError where it was freed."""
     value = getattr(node, slot)
     if slot not in node.saved:
         return value

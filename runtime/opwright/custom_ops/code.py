@@ -11,16 +11,19 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright import _schema
+from opwright.autograd.nodes import next_sequence
 from opwright.conversion import INTS, is_dtype, is_int_list
-from opwright.custom_ops.recording import finish, new_node, refuse_keyword
+from opwright.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.custom_ops.results import result_checker
 from opwright.devices import Device
 from opwright.dispatcher import Operator
+from opwright.dtypes import CANONICAL, FLOATING
 from opwright.generator import Generator
 from opwright.keys import ARRAYS, AUTOGRAD, GRAD, VIEW
 from opwright.options import Layout, MemoryFormat
+from opwright.plain_arrays import call_with_arrays, check_with_arrays
 from opwright.registrations import Lazy, Shim
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import Modes, active_modes, reset_modes, set_modes
 from opwright.tensor import Tensor, wrap
 
 __all__ = ["FunctionKernel", "OperatorCode", "code_of"]
@@ -37,22 +40,30 @@ def unrecorded(modes: Modes) -> Modes:
 # What rendered code names.
 _KNOWN: Final[dict[str, Any]] = {
     "ARRAYS": ARRAYS,
+    "CANONICAL": CANONICAL,
+    "CPU": Device("cpu"),
     "Device": Device,
+    "FLOATING": FLOATING,
+    "GRAD": GRAD,
     "Generator": Generator,
     "INTS": INTS,
     "Layout": Layout,
     "MemoryFormat": MemoryFormat,
     "Tensor": Tensor,
     "UNRECORDED": Modes(0, _BELOW_AUTOGRAD),
+    "VIEW": VIEW,
     "__name__": "opwright.custom_ops.rendered",
     "active_modes": active_modes,
     "builtins": builtins,
     "finish": finish,
     "is_dtype": is_dtype,
     "is_int_list": is_int_list,
+    "keep": keep,
     "ndarray": ndarray,
     "new_node": new_node,
+    "next_sequence": next_sequence,
     "refuse_keyword": refuse_keyword,
+    "reset_modes": reset_modes,
     "set_modes": set_modes,
     "unrecorded": unrecorded,
     "wrap": wrap,
@@ -63,13 +74,14 @@ class OperatorCode:
     """The factories of one declaration: they make an operator's stub, a kernel of a user's function, and the wrapper
     that records a call. `linecache` has their text for as long as this lives."""
 
-    __slots__ = ("__weakref__", "kernel_of", "recorded_by", "stub_of")
+    __slots__ = ("__weakref__", "arrays_kernel_of", "kernel_of", "recorded_by", "stub_of")
 
     def __init__(self, declaration: str, arrays: tuple[int, ...], returns_arrays: bool) -> None:
         file = f"<custom operator {declaration}{_shown_arrays(arrays, returns_arrays)}>"
         functions, text = _schema.operator_functions(declaration, arrays, returns_arrays, file, _KNOWN)
         self.stub_of: Callable[[Operator], Function] = functions["stub_of"]
         self.kernel_of: Callable[[Function, Function], Function] = functions["kernel_of"]
+        self.arrays_kernel_of: Callable[..., Function] | None = functions.get("arrays_kernel_of")
         self.recorded_by: Callable[..., Callable[[Function], Function]] = functions["recorded_by"]
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         weakref.finalize(self, linecache.cache.pop, file, None).atexit = False
@@ -120,7 +132,14 @@ class FunctionKernel(Lazy):
             stub.__name__ = stub.__qualname__ = operator.base
             operator.stub = stub
         check = result_checker(operator, self._function)
-        self.loaded = Shim(code.kernel_of(self._function, check))
+        on_arrays = None
+        if code.arrays_kernel_of is not None:
+            on_arrays = code.arrays_kernel_of(
+                self._function,
+                lambda result, args: check_with_arrays(operator, args, result, check),
+                lambda *args: call_with_arrays(operator, args),
+            )
+        self.loaded = Shim(code.kernel_of(self._function, check), None, on_arrays)
 
     def __repr__(self) -> str:
         return f"{self._function!r}"

@@ -15,15 +15,15 @@ from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inpla
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
 from opwright.custom_ops.devices import keys_of_devices
-from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.registered import Registered
-from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.devices import Device
 from opwright.dispatcher import Operator, operators
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import RegistrationError
+from opwright.introspection import place_of
 from opwright.keys import DispatchKey
 from opwright.registrations import Shim, UserKernel, Wrapper, lock
 from opwright.schema_inference import InferredSchema, infer
@@ -197,6 +197,7 @@ class CustomOpDef:
         """
         operator = self._opoverload
         check_differentiable(operator)
+        check_functions(operator, backward, setup_context, jvp)
         formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
         registered = self._registered.current()
         with lock:
@@ -277,6 +278,7 @@ def _given_defaults(operator: Operator, function: Function) -> Function:
     first = code.co_argcount - len(getattr(function, "__defaults__", None) or ())
     own = code.co_varnames[:first]  # those without a default
 
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         defaults = operator.signature.defaults
         return function(*args, *defaults[len(args) : len(own)], **kwargs)

@@ -3,7 +3,9 @@ there is none."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 from opwright.autograd.function import NOTHING, FunctionCtx
@@ -14,10 +16,12 @@ from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
 from opwright.dtypes import COMPLEX, FLOATING
 from opwright.errors import AutogradError
+from opwright.introspection import place_of
 from opwright.keys import GRAD, VIEW
 from opwright.tensor import Tensor
 
-__all__ = ["OperatorContext", "context_of", "finish", "new_node", "refuse_keyword"]
+__all__ = ["OperatorContext", "by_position", "context_of", "finish", "keep", "new_node", "refuse_keyword"]
+Function = Callable[..., Any]
 new_node: Final = object.__new__
 
 
@@ -27,13 +31,23 @@ class OperatorContext(FunctionCtx):
 
     backward: Callable[..., Any]
     operator: Operator
-    needs_input_grad: tuple[Any, ...]  # a bool for each positional argument, a list of them for a list
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    extra = None
     materialize_grads = True
     saved_for_forward: tuple[Any, ...] = ()
     _to_save: tuple[Tensor | None, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
-    _saved: tuple[Saved, ...] | None = ()
+    _saved: Sequence[Saved] | None = ()
+    _is_in_jvp = False
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`. (`keep` looks at them.)"""
+        self._to_save = tensors
+
+    @functools.cached_property
+    def needs_input_grad(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """A bool for each positional argument; for a list, which rendered code sets, a list of them."""
+        return tuple([edge is not None for edge in self.edges])
 
     def apply(self, *grads: Any) -> Sequence[Any]:
         """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""
@@ -48,19 +62,38 @@ class OperatorContext(FunctionCtx):
         found = type(self).backward(self, *grads)
         results = list(found) if isinstance(found, tuple) else [found]
         needs = self.needs_input_grad
+        if type(found) is list and not (needs and type(needs[0]) is list):
+            raise RuntimeError(
+                f"function {self.name()} returned a list, which stands for the gradients of one list of Tensors: "
+                f"return one gradient, or a tuple{self._whose()}"
+            )
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
         if not self.fewest <= len(results) <= len(needs):
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): backward returns one for each positional argument of {self.operator.name}"
+                f"{len(results)}): return one for each positional argument, which are {self._arguments()}, and None "
+                f"where there is none{self._whose()}"
             )
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
             if edge is not None and grad is not None:
-                flat[index] = fit(grad, edge, self, index)
+                try:
+                    flat[index] = fit(grad, edge, self, index)
+                except RuntimeError as error:
+                    raise RuntimeError(f"{error}{self._whose()}") from None
         return flat
+
+    def input_name(self, index: int) -> str:
+        """Which argument an edge is of."""
+        names = self.operator.signature.names
+        edges = [
+            f"{name}[{item}]" if type(needs) is list else name
+            for name, needs in zip(names, self.needs_input_grad, strict=False)
+            for item in range(len(needs) if type(needs) is list else 1)
+        ]
+        return f"argument '{edges[index]}'"
 
     returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
     lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
@@ -77,7 +110,8 @@ class OperatorContext(FunctionCtx):
             if grad is not None and needs is False and position not in self.tensors:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different from None at position {position + 1}, but "
-                    f"argument '{self.operator.signature.names[position]}' of {self.operator.name} is not a Tensor"
+                    f"argument '{self.operator.signature.names[position]}' is not a Tensor but "
+                    f"{self.operator.signature.types[position]}: return None there{self._whose()}"
                 )
             flat.append(grad)
         return flat
@@ -92,7 +126,21 @@ class OperatorContext(FunctionCtx):
         )
         return (
             "Expected the return from backward to be of the same structure as the inputs. "
-            f"Got: ({returned}) (return from backward), ({expected}) (inputs), in {self.name()} of {self.operator.name}"
+            f"Got: ({returned}) (return from backward), ({expected}) (inputs), which are {self._arguments()}"
+            f"{self._whose()}"
+        )
+
+    def _arguments(self) -> str:
+        names = self.operator.signature.names[: len(self.needs_input_grad)]
+        return ", ".join(f"'{name}'" for name in names)
+
+    def _whose(self) -> str:
+        return f"\nIn backward of {self.operator.name}, {place_of(type(self).backward)}"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"ctx of {self.operator.name} has no attribute '{name}': what backward needs, setup_context sets "
+            f"(ctx.{name} = ...), which register_autograd is given"
         )
 
 
@@ -118,6 +166,23 @@ def context_of(operator: Operator, backward: Callable[..., Any]) -> type[Operato
     )
 
 
+def by_position(setup_context: Function | None, has_keywords: bool) -> Function | None:
+    """`setup_context` as rendered code calls it: with positional arguments, in PyTorch's order. It is documented to be
+    called by keyword."""
+    names = ("ctx", "inputs", "keyword_only_inputs", "output") if has_keywords else ("ctx", "inputs", "output")
+    if setup_context is None:
+        return None
+    if type(setup_context) is FunctionType and setup_context.__code__.co_varnames[: len(names)] == names:
+        code = setup_context.__code__
+        if code.co_posonlyargcount == 0 and code.co_argcount >= len(names):
+            return setup_context
+
+    def call(*args: Any) -> None:
+        setup_context(**dict(zip(names, args, strict=True)))
+
+    return call
+
+
 def refuse_keyword(operator: Operator, name: str, edges: Sequence[Any]) -> None:
     """Raise AutogradError where a keyword-only Tensor requires grad: `backward` has no place for its gradient."""
     if any(edge is not None for edge in edges):
@@ -128,20 +193,16 @@ def refuse_keyword(operator: Operator, name: str, edges: Sequence[Any]) -> None:
 
 
 def finish(node: OperatorContext, result: Any) -> Any:
-    """Make results those of a node that `setup_context` has seen, and keep what it named."""
+    """Make results those of a node that `setup_context` has seen, and keep what it named. (Rendered code does it itself
+    for one new floating-point array.)"""
     node.sequence = next_sequence()
-    node.extra = None
-    if type(result) is Tensor:
-        node.outputs = (_output(node, 0, result),)
-    elif isinstance(result, list | tuple):
+    if isinstance(result, list | tuple):
         flat = _without_lists(node, result) if node.returns_lists else result
         node.outputs = [_output(node, number, each) for number, each in enumerate(flat)]
     else:
-        node.outputs = (None,)
+        node.outputs = (_output(node, 0, result),)
     if node._to_save:
-        node._saved = tuple([_saved(node, tensor) for tensor in node._to_save])
-        node._to_save = ()
-    node._non_differentiable = ()
+        keep(node)
     return result
 
 
@@ -169,10 +230,27 @@ def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
     return result.shape, dtype, result.device
 
 
-def _saved(node: OperatorContext, tensor: Tensor | None) -> Saved:
-    if tensor is None:
+def keep(node: OperatorContext) -> None:
+    """Save what `save_for_backward` was given. Raises TypeError for what is no Tensor."""
+    saved: list[Saved] = []
+    for tensor in node._to_save:
+        if type(tensor) is Tensor and type(tensor.edge) is not tuple:
+            saved.append(save(tensor))
+        else:
+            saved.append(_saved(node, tensor))
+    node._saved = saved
+    node._to_save = ()
+
+
+def _saved(node: OperatorContext, value: Any) -> Saved:
+    if value is None:
         return NOTHING
-    edge = tensor.edge
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"save_for_backward can only save variables, but argument is of type {type(value).__name__}: keep it as an "
+            f"attribute of ctx, in the setup_context of {node.operator.name}"
+        )
+    edge = value.edge
     if type(edge) is tuple and edge[0] is node:  # a result: without its edge, which would make a cycle
-        return save_result(tensor, edge[1])
-    return save(tensor)
+        return save_result(value, edge[1])
+    return save(value)

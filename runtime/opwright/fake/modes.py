@@ -13,7 +13,7 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
 from opwright.results import tensors_of
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import Modes, active_modes, enter_block, leave_block, set_modes
 from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
 
@@ -48,7 +48,6 @@ class FakeTensorMode:
         self.static_shapes = shape_env is None if static_shapes is None else static_shapes
         self._places: dict[Device, Place] = {}
         self._fakes: dict[int, tuple[weakref.ref[Tensor], Tensor]] = {}
-        self._outer: list[tuple[FakeTensorMode | None, Modes | None]] = []
 
     def place(self, device: Device) -> Place:
         """The mode's place on a device."""
@@ -104,7 +103,7 @@ class FakeTensorMode:
 
     def __enter__(self) -> FakeTensorMode:
         modes = active_modes()
-        self._outer.append((active_mode(), modes))
+        enter_block(self, (active_mode(), modes))
         _active.set(self)
         set_modes(Modes(META, -1) if modes is None else Modes(modes.include | META, modes.mask))
         return self
@@ -112,7 +111,7 @@ class FakeTensorMode:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        mode, modes = self._outer.pop()
+        mode, modes = leave_block(self)
         _active.set(mode)
         set_modes(modes)
 

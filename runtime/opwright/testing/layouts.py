@@ -1,4 +1,4 @@
-"""Tensors of every dtype and layout, with values that most operators take."""
+"""Tensors of every dtype and layout, with values that most operators take; copies that lie in memory as they do."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.autograd import enable_grad, no_grad
 from opwright.construction import from_numpy
 from opwright.dtypes import COMPLEX, FLOATING, DType, bool_
-from opwright.tensor import Tensor
+from opwright.keys import DENSE_CPU, GRAD
+from opwright.tensor import Tensor, wrap
 
-__all__ = ["SITUATIONS", "make_tensor"]
+__all__ = ["SITUATIONS", "Copies", "make_tensor"]
 
 SITUATIONS: Final = ("contiguous", "transposed", "sliced", "expanded", "broadcast", "0-dim", "empty", "size 1")
 
@@ -45,3 +47,52 @@ def _values(shape: tuple[int, ...], dtype: DType, random: Random, high: int) -> 
     if dtype in COMPLEX:
         return np.asarray(numbers.uniform(-3, 3, shape) + 1j * numbers.uniform(-3, 3, shape)).astype(dtype)
     return np.asarray(numbers.integers(0, high, shape)).astype(dtype)
+
+
+class Copies:
+    """Copies of the tensors of one call, in memory of their own, where they lie as the tensors do in theirs: strides,
+    gaps, repetitions, offset, and what they share.
+
+    Copies require grad where the tensors do, if they may: as leaves, or as results of leaves where the tensors are.
+    """
+
+    def __init__(self, *, may_require_grad: bool = True) -> None:
+        self._may_require_grad = may_require_grad
+        self._made: dict[int, Tensor] = {}
+        self._bases: dict[int, Tensor] = {}
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """The copy of a tensor, the same one each time."""
+        made = self._made.get(id(tensor))
+        if made is None:
+            made = self._copy(tensor)
+            if self._may_require_grad and tensor.requires_grad:
+                made.requires_grad_()
+                if not tensor.is_leaf:
+                    with enable_grad():
+                        made = made.clone()
+            self._made[id(tensor)] = made
+        return made
+
+    def _copy(self, tensor: Tensor) -> Tensor:
+        base = tensor._base
+        if base is None:
+            return self._copied_base(tensor)
+        copied = self._copied_base(base)
+        offset = tensor.storage_offset() - base.storage_offset()
+        typed = copied if copied.dtype == tensor.dtype else copied.view(tensor.dtype)
+        return typed.as_strided(list(tensor.shape), list(tensor.stride()), offset)
+
+    def _copied_base(self, tensor: Tensor) -> Tensor:
+        """The copy of a tensor that is no view, the same one for all views of it."""
+        made = self._bases.get(id(tensor))
+        if made is None:
+            if tensor.keys & ~GRAD == DENSE_CPU:  # without gaps
+                with no_grad():
+                    made = tensor.clone()
+            else:
+                flat = tensor.detach().as_strided([tensor.untyped_storage().flat().shape[0]], [1], 0).clone()
+                lying = flat.as_strided(list(tensor.shape), list(tensor.stride()), tensor.storage_offset())
+                made = wrap(lying.array)
+            self._bases[id(tensor)] = made
+        return made

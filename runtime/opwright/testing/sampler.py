@@ -34,7 +34,7 @@ from opwright.fake import FakeTensorMode
 from opwright.packets import Packet
 from opwright.tensor import Tensor
 from opwright.testing.arguments import draw
-from opwright.testing.layouts import SITUATIONS
+from opwright.testing.layouts import SITUATIONS, Copies
 
 __all__ = ["DTYPES", "Sample", "samples"]
 
@@ -53,23 +53,23 @@ class Sample:
 
     def converted(self, convert: Callable[[Tensor], Any]) -> Sample:
         """The sample with something else for each tensor."""
-        args = tuple(_converted(value, convert) for value in self.args)
-        return Sample(args, {name: _converted(value, convert) for name, value in self.kwargs.items()})
+        args = tuple(converted_value(value, convert) for value in self.args)
+        return Sample(args, {name: converted_value(value, convert) for name, value in self.kwargs.items()})
 
     def copied(self) -> Sample:
-        """The sample with tensors of their own memory, layouts kept: for calls that write."""
-        return self.converted(copy_layout)
+        """The sample with tensors of their own memory, layouts and sharing kept: for calls that write."""
+        return self.converted(Copies())
 
     def __str__(self) -> str:
         parts = [_shown(value) for value in self.args] + [f"{k}={_shown(value)}" for k, value in self.kwargs.items()]
         return f"({', '.join(parts)})"
 
 
-def _converted(value: Any, convert: Callable[[Tensor], Any]) -> Any:
+def converted_value(value: Any, convert: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
         return convert(value)
     if isinstance(value, list | tuple):
-        return type(value)(_converted(item, convert) for item in value)
+        return type(value)(converted_value(item, convert) for item in value)
     return value
 
 
@@ -79,14 +79,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_shown, value))}]"
     return repr(value)
-
-
-def copy_layout(tensor: Tensor) -> Tensor:
-    """A copy that lies in memory of its own as the tensor does in its storage: strides, gaps, repetitions, offset."""
-    storage = tensor.untyped_storage()
-    flat = Tensor.as_strided(tensor, [storage.flat().shape[0]], [1], 0)
-    made = flat.clone().as_strided(list(tensor.shape), list(tensor.stride()), tensor.storage_offset())
-    return made.requires_grad_() if tensor.requires_grad else made
 
 
 def samples(

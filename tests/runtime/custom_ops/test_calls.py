@@ -82,7 +82,9 @@ def test_a_kernel_that_returns_nothing_is_named(x: Tensor) -> None:
     def f(x: Tensor) -> Tensor:
         x + 1  # the return is missing
 
-    expected = r"made::f: the kernel .*<locals>.f at .*test_calls.py:\d+ .* result 0 is None where Tensor is declared"
+    expected = (
+        r"made::f: the kernel .*<locals>.f at .*test_calls.py:\d+ must return Tensor, but returned None: is a return"
+    )
     with pytest.raises(RuntimeError, match=expected):
         f(x)
 
@@ -95,10 +97,23 @@ def _returning(value: Callable[[Tensor], Any], returns: str) -> Any:
     "value, returns, message",
     [
         (lambda x: 1, "Tensor", "must return Tensor, but returned int 1"),
-        (lambda x: (x + 1, x), "Tensor", "must return Tensor, but returned tuple"),
+        (
+            lambda x: (x + 1, x),
+            "Tensor",
+            r"returned tuple \(Tensor float32\[2\], .*declare \(Tensor, Tensor\) to return them all",
+        ),
         (lambda x: x + 1, "()", "must return nothing"),
         (lambda x: x + 1, "(Tensor, Tensor)", r"must return 2 values \(Tensor, Tensor\)"),
-        (lambda x: (x + 1, None), "(Tensor, Tensor)", "result 1 is None where Tensor is declared"),
+        (lambda x: (x + 1, None), "(Tensor, Tensor)", "must return Tensor as result 1, but returned None: is a"),
+        (
+            lambda x: None,
+            "(Tensor, Tensor)",
+            r"must return 2 values \(Tensor, Tensor\), but returned None: is a return",
+        ),
+        (lambda x: (x + 1,), "Tensor", "return the Tensor itself"),
+        (lambda x: [x + 1, None], "Tensor[]", "item 1 is None where a Tensor is declared"),
+        (lambda x: x + 1, "Tensor[]", "return a list of it"),
+        (lambda x: [1.0], "Tensor", "make a Tensor of it with opwright.tensor"),
         (lambda x: "a", "int", "must return int, but returned str 'a'"),
     ],
 )

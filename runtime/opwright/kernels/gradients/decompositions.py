@@ -21,6 +21,7 @@ def _triangle(matrix: Tensor, upper: bool) -> Tensor:
 def cholesky_inverse_backward(grad: Tensor, factor: Tensor, result: Tensor, upper: bool) -> Tensor:
     """The gradient of the inverse of L @ L^H (or U^H @ U), in the triangle that the factor is."""
     common = result @ ((grad + grad.mH) @ result)
+    factor = _triangle(factor, upper)
     return _triangle(-factor @ common if upper else -common @ factor, upper)
 
 
@@ -33,6 +34,7 @@ def cholesky_solve_backward(
         return of_right, None
     common = of_right @ result.mH
     common = common + common.mH
+    factor = _triangle(factor, upper)
     of_factor = _triangle(-factor @ common if upper else -common @ factor, upper)
     return of_right if mask[0] else None, of_factor
 
@@ -78,7 +80,7 @@ def lu_backward(grad_l: Tensor | None, grad_u: Tensor | None, P: Tensor | None, 
     return found if P is None else P @ found
 
 
-def _lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
+def lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
     """L, with ones on its diagonal, and U, that a matrix of factors holds."""
     rows, columns = LU.shape[-2:]
     size = min(rows, columns)
@@ -86,7 +88,7 @@ def _lu_parts(LU: Tensor) -> tuple[Tensor, Tensor]:
     return aten.tril(aten.narrow(LU, -1, 0, size), -1) + ones, aten.triu(aten.narrow(LU, -2, 0, size))
 
 
-def _rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
+def rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor:
     """P^T @ value, or P @ value: the rows in the order that the pivots put them in."""
     rows, count = value.shape[-2], pivots.shape[-1]
     places = aten.arange(rows, device=pivots.device).expand([*pivots.shape[:-1], rows])
@@ -102,21 +104,21 @@ def _rows_pivoted(value: Tensor, pivots: Tensor, undone: bool = False) -> Tensor
 
 def lu_factor_backward(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor | None:
     """That of L and U, which share a matrix."""
-    L, U = _lu_parts(LU)
+    L, U = lu_parts(LU)
     size = L.shape[-1]
     found = lu_backward(aten.narrow(grad, -1, 0, size), aten.narrow(grad, -2, 0, size), None, L, U)
-    return _rows_pivoted(found, pivots, undone=True) if pivot else found
+    return rows_pivoted(found, pivots, undone=True) if pivot else found
 
 
 def lu_solve_backward(grad: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool) -> Tensor:
     """The gradient of the factors: from that of their product A, which is minus the right side's times X^H."""
-    L, U = _lu_parts(LU)
+    L, U = lu_parts(LU)
     of_right = aten.linalg_lu_solve(LU, pivots, grad, left=left, adjoint=not adjoint)
     if adjoint:
         of_product = -X @ of_right.mH if left else -of_right.mH @ X
     else:
         of_product = -of_right @ X.mH if left else -X.mH @ of_right
-    of_product = _rows_pivoted(of_product, pivots)
+    of_product = rows_pivoted(of_product, pivots)
     return aten.tril(of_product @ U.mH, -1) + aten.triu(L.mH @ of_product)
 
 
@@ -152,11 +154,13 @@ def svd_backward(
 
     U [(skew(U^H gU) / E) S + S (skew(V^H gV) / E) + diag(gS)] V^H, and what lies outside the spaces of U and V; where
     E is how far the square of one singular value is above that of another. Of full matrices, what is beyond the
-    reduced ones is not unique, and has no gradient.
+    reduced ones moves with the space that these leave.
     """
-    count = S.shape[-1]
-    U, grad_u = (None if each is None else aten.narrow(each, -1, 0, count) for each in (U, grad_u))
-    Vh, grad_vh = (None if each is None else aten.narrow(each, -2, 0, count) for each in (Vh, grad_vh))
+    if not U.numel() and S.numel():
+        raise RuntimeError("_linalg_svd has no gradient with compute_uv=False: it does not compute what that needs")
+    U, grad_u = _reduced(U, grad_u, S.shape[-1])
+    V, grad_v = _reduced(Vh.mH, None if grad_vh is None else grad_vh.mH, S.shape[-1])
+    Vh, grad_vh = V.mH, None if grad_v is None else grad_v.mH
     if grad_u is None and grad_vh is None:
         return None if grad_s is None else (U * aten.unsqueeze(grad_s, -2)) @ Vh
     E = gaps(S * S)
@@ -176,11 +180,21 @@ def svd_backward(
     if grad_s is not None:
         inner = inner + aten.diag_embed(grad_s)
     found = U @ inner
-    if grad_u is not None and U.shape[-2] > count:
+    if grad_u is not None and U.shape[-2] > U.shape[-1]:
         outside = grad_u / rows
         found = found + outside - U @ (U.mH @ outside)
     found = found @ Vh
-    if grad_vh is not None and Vh.shape[-1] > count:
+    if grad_vh is not None and Vh.shape[-1] > Vh.shape[-2]:
         outside = grad_vh / columns
         found = found + U @ (outside - (outside @ Vh.mH) @ Vh)
     return found
+
+
+def _reduced(U: Tensor, grad: Tensor | None, count: int) -> tuple[Tensor, Tensor | None]:
+    """The first singular vectors, and their gradient: those beyond, W, stay orthogonal to them by W_t = -U U_t^H W."""
+    beyond = U.shape[-1] - count
+    U, W = aten.narrow(U, -1, 0, count), aten.narrow(U, -1, count, beyond)
+    if grad is None or not beyond:
+        return U, grad
+    grad, grad_w = aten.narrow(grad, -1, 0, count), aten.narrow(grad, -1, count, beyond)
+    return U, grad - W @ (grad_w.mH @ U)

@@ -5,13 +5,21 @@ A tangent that is None stands for zero.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.dtypes import COMPLEX, as_dtype
 from opwright.kernels.gradients.decompositions import distance_backward
-from opwright.kernels.gradients.nn import MEAN, statistics
+from opwright.kernels.gradients.nn import (
+    MEAN,
+    multi_margin_loss_backward,
+    multilabel_margin_loss_backward,
+    statistics,
+)
 from opwright.kernels.gradients.pointwise import real_part_for
+from opwright.kernels.gradients.reductions import var_backward
 
 Tensor = Any
 aten = opwright.ops.aten
@@ -43,17 +51,42 @@ def cumprod_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return aten.stack(found, dim)
 
 
-def logcumsumexp_forward(tangent: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The mean of the tangents so far, weighted by exp(x): element by element, so that no weight overflows."""
+def logcumsumexp_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
+    """The mean of the tangents so far, weighted by exp(x) over that of the largest x so far, which does not overflow.
+
+    Not by exp(x - result): where x is so large that the result is as well x, each weight would be 1.
+    """
     if not x.ndim or not x.shape[dim]:
         return tangent
     found: list[Any] = []
-    before: Any = None
-    for value, change, total in zip(*(aten.unbind(each, dim) for each in (x, tangent, result)), strict=True):
-        own = aten.exp(value - total) * change
-        found.append(own if before is None else found[-1] * aten.exp(before - total) + own)
-        before = total
+    largest: Any = None
+    total: Any = 0
+    product: Any = 0
+    for value, change in zip(aten.unbind(x, dim), aten.unbind(tangent, dim), strict=True):
+        real = (aten.real(value) if as_dtype(value.dtype) in COMPLEX else value).detach()
+        before, largest = largest, real if largest is None else aten.maximum(largest, real)
+        weight = aten.exp(value - largest)
+        if before is not None:
+            shrunk = aten.exp(before - largest)
+            total, product = total * shrunk, product * shrunk
+        total, product = total + weight, product + weight * change
+        found.append(product / total)
     return aten.stack(found, dim)
+
+
+def std_forward(
+    tangent: Tensor, x: Tensor, result: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> Tensor:  # fmt: skip
+    """That of the variance, over twice the deviation; 0 where there is no deviation, and NaN where that is NaN."""
+    slope = var_backward(aten.ones_like(result), x, dim, correction, keepdim)
+    assert slope is not None  # there is a gradient
+    change = reduced_forward(slope, tangent, result, dim, keepdim)
+    return aten.where(result == 0, 0, change / (2 * result))
+
+
+def logspace_forward(tangent: Tensor, result: Tensor, base: float) -> Tensor:
+    """Of powers of `base`, from the tangents of the exponents."""
+    return result * math.log(base) * tangent
 
 
 def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
@@ -66,12 +99,28 @@ def glu_forward(tangent: Tensor, x: Tensor, dim: int) -> Tensor:
     return a_t * share + a * share * (1 - share) * b_t
 
 
-def loss_forward(tangent: Tensor, slope: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+def loss_forward(tangent: Tensor, slope: Tensor | float, weight: Tensor | None, reduction: int) -> Tensor:
     """Of a loss that is the mean or sum of its elements, from the slope of each."""
     change = tangent * slope if weight is None else tangent * slope * weight
     if not reduction:
         return change
     return aten.mean(change) if reduction == MEAN else aten.sum(change)
+
+
+def multi_margin_loss_forward(
+    tangent: Tensor, x: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
+) -> Tensor:
+    """Of the loss of each row, or of their mean or sum."""
+    slope = multi_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, p, margin, weight, 0)
+    return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
+
+
+def multilabel_margin_loss_forward(
+    tangent: Tensor, x: Tensor, target: Tensor, reduction: int, is_target: Tensor
+) -> Tensor:
+    """The same."""
+    slope = multilabel_margin_loss_backward(aten.new_ones(x, x.shape[:-1]), x, target, 0, is_target)
+    return loss_forward((tangent * slope).sum(-1), 1.0, None, reduction)
 
 
 def normalized_forward(
@@ -137,6 +186,18 @@ def group_norm_forward(
     shape = [1, group, channels // group, 1]
     found = affine_forward(centred, change, *_reshaped((weight, weight_t, bias_t), shape))
     return aten.reshape(found, input.shape)
+
+
+def group_statistics_forward(
+    tangent: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, sizes: Sequence[int], group: int
+) -> tuple[Tensor, Tensor]:
+    """Of native_group_norm's other results, the means and inverse deviations."""
+    inner, outer = [sizes[0], group, sizes[1] // group * sizes[2]], [sizes[0], group, 1]
+    tangent = aten.reshape(tangent, inner)
+    rstd = aten.reshape(rstd, outer)
+    centred = (aten.reshape(input, inner) - aten.reshape(mean, outer)) * rstd
+    rstd_t = -rstd * rstd * aten.mean(centred * tangent, [-1], True)
+    return aten.mean(tangent, [-1]), aten.reshape(rstd_t, [sizes[0], group])
 
 
 def _reshaped(values: Sequence[Tensor | None], shape: Sequence[int]) -> list[Tensor | None]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
+from opwright.kernels.gradients.decompositions import lu_parts, rows_pivoted
 from opwright.kernels.gradients.linear_algebra import gaps, is_vector
 
 Tensor = Any
@@ -28,6 +29,55 @@ def solve_triangular_forward(
     A_t = aten.triu(A_t, edge) if upper else aten.tril(A_t, -edge)
     change = B_t - (A_t @ X if left else X @ A_t)
     return aten.linalg_solve_triangular(A, change, upper=upper, left=left, unitriangular=unitriangular)
+
+
+def older_triangular_solve_forward(
+    A_t: Tensor, B_t: Tensor, A: Tensor, X: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> Tensor:
+    """Of the first result of `triangular_solve`."""
+    A, A_t, upper = (A.mT, A_t.mT, not upper) if transpose else (A, A_t, upper)
+    return solve_triangular_forward(A_t, B_t, A, X, upper, True, unitriangular)
+
+
+def lu_forward(A_t: Tensor, P: Tensor | None, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor]:
+    """Of L and U, from K = L^-1 P^T A_t U^-1 of the square corner: L tril(K, -1) and triu(K) U; what lies beyond the
+    corner follows. Without P for no pivoting."""
+    A_t = A_t if P is None else P.mT @ A_t
+    size = min(L.shape[-2], U.shape[-1])
+    corner_l, corner_u = aten.narrow(L, -2, 0, size), aten.narrow(U, -1, 0, size)
+    top = aten.narrow(A_t, -2, 0, size)
+    inner = aten.linalg_solve_triangular(corner_l, aten.narrow(top, -1, 0, size), upper=False, unitriangular=True)
+    inner = aten.linalg_solve_triangular(corner_u, inner, upper=True, left=False)
+    L_t, U_t = corner_l @ aten.tril(inner, -1), aten.triu(inner) @ corner_u
+    if (rest := U.shape[-1] - size) > 0:
+        change = aten.narrow(top, -1, size, rest) - L_t @ aten.narrow(U, -1, size, rest)
+        beside = aten.linalg_solve_triangular(corner_l, change, upper=False, unitriangular=True)
+        return L_t, aten.cat([U_t, beside], -1)
+    if (rest := L.shape[-2] - size) > 0:
+        change = aten.narrow(A_t, -2, size, rest) - aten.narrow(L, -2, size, rest) @ U_t
+        below = aten.linalg_solve_triangular(corner_u, change, upper=True, left=False)
+        return aten.cat([L_t, below], -2), U_t
+    return L_t, U_t
+
+
+def lu_factor_forward(A_t: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
+    """Of L and U in the matrix that they share."""
+    L_t, U_t = lu_forward(rows_pivoted(A_t, pivots) if pivot else A_t, None, *lu_parts(LU))
+    rows, columns = LU.shape[-2:]
+    return aten.constant_pad_nd(L_t, [0, columns - L_t.shape[-1]]) + aten.constant_pad_nd(
+        U_t, [0, 0, 0, rows - U_t.shape[-2]]
+    )
+
+
+def lu_solve_forward(
+    LU_t: Tensor, B_t: Tensor, LU: Tensor, pivots: Tensor, X: Tensor, left: bool, adjoint: bool
+) -> Tensor:
+    """Of the solution for a matrix that is P L U, or for its adjoint."""
+    L, U = lu_parts(LU)
+    A_t = rows_pivoted(aten.tril(LU_t, -1) @ U + L @ aten.triu(LU_t), pivots, undone=True)
+    A_t = A_t.mH if adjoint else A_t
+    change = B_t - (A_t @ X if left else X @ A_t)
+    return aten.linalg_lu_solve(LU, pivots, change, left=left, adjoint=adjoint)
 
 
 def slogdet_forward(A_t: Tensor, A: Tensor, sign: Tensor) -> tuple[Tensor, Tensor]:
@@ -95,13 +145,14 @@ def eig_forward(A_t: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, T
 
 
 def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tuple[Any, Tensor, Any]:
-    """Of the reduced factors, where singular values differ. Of full matrices, what is beyond these is not unique: its
-    tangent is 0, as its gradient is."""
+    """Of the factors, where singular values differ. Of full matrices, what is beyond the reduced ones moves with the
+    space that these leave, and no further."""
     if not U.numel() and S.numel():  # they were not asked for
         U, S, Vh = aten._linalg_svd(A, False, True)
         return None, _svd_values_forward(A_t, U, Vh)[0], None
     count = S.shape[-1]
-    beyond_U, beyond_V = U.shape[-1] - count, Vh.shape[-2] - count
+    U_rest = aten.narrow(U, -1, count, U.shape[-1] - count)
+    Vh_rest = aten.narrow(Vh, -2, count, Vh.shape[-2] - count)
     U, Vh = aten.narrow(U, -1, 0, count), aten.narrow(Vh, -2, 0, count)
     S_t, inner = _svd_values_forward(A_t, U, Vh)
     rows, columns = aten.unsqueeze(S, -2), aten.unsqueeze(S, -1)
@@ -122,7 +173,11 @@ def svd_forward(A_t: Tensor, A: Tensor, U: Tensor, S: Tensor, Vh: Tensor) -> tup
     if Vh.shape[-1] > count:
         beyond = U.mH @ A_t / columns
         Vh_t = Vh_t + beyond - (beyond @ Vh.mH) @ Vh
-    return aten.constant_pad_nd(U_t, [0, beyond_U]), S_t, aten.constant_pad_nd(Vh_t, [0, 0, 0, beyond_V])
+    if U_rest.shape[-1]:
+        U_t = aten.cat([U_t, -U @ (U_t.mH @ U_rest)], -1)
+    if Vh_rest.shape[-2]:
+        Vh_t = aten.cat([Vh_t, -(Vh_rest @ Vh_t.mH) @ Vh], -2)
+    return U_t, S_t, Vh_t
 
 
 def _svd_values_forward(A_t: Tensor, U: Tensor, Vh: Tensor) -> tuple[Tensor, Tensor]:

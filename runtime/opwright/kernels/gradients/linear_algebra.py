@@ -48,11 +48,6 @@ def det_backward(grad: Tensor, A: Tensor, det: Tensor, LU: Tensor, pivots: Tenso
     return _adjoint_inverse_times(A, scale * _identity_like(A))
 
 
-def trace_of_solution(A: Tensor, value: Tensor) -> Tensor:
-    """trace(A^-1 @ value)."""
-    return aten.diagonal(aten._linalg_solve_ex(A, value)[0], 0, -2, -1).sum(-1)
-
-
 def slogdet_backward(grad_sign: Tensor | None, grad_logabsdet: Tensor | None, A: Tensor, sign: Tensor) -> Tensor | None:
     """The logarithm's gradient, and that of the angle of a complex sign, times A^-H."""
     scale = grad_logabsdet
@@ -160,6 +155,8 @@ def eigh_backward(
     if grad_vectors is None:
         if grad_values is None:
             return None
+        if not vectors.numel() and values.numel():
+            raise RuntimeError("_linalg_eigh has no gradient with compute_v=False: it does not compute what that needs")
         inner = aten.diag_embed(grad_values)
         return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)
     inner = vectors.mH @ grad_vectors

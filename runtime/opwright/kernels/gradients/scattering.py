@@ -15,6 +15,8 @@ def scatter_reduce_backward(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The gradients of what was there and of what was scattered."""
+    if 0 in index.shape:  # of any number of dimensions
+        return grad, aten.zeros_like(src)
 
     def fetched(value: Tensor) -> Tensor:
         return aten.gather(value, dim, index)
@@ -56,6 +58,28 @@ def index_reduce_backward(
     return of_self if include_self else aten.index_fill(of_self, dim, index, 0), of_source
 
 
+def scatter_reduce_forward(
+    self_t: Tensor, src_t: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool,
+    result: Tensor,
+) -> Tensor:  # fmt: skip
+    """The tangent of the result: both tangents, times what a gradient of 1 gives each element."""
+    if 0 in index.shape:
+        return self_t
+    one = aten.ones_like(result)
+    of_self, of_source = scatter_reduce_backward(one, self, dim, index, src, reduce, include_self, result)
+    return aten.scatter_add(self_t * of_self.conj(), dim, index, src_t * of_source.conj())
+
+
+def index_reduce_forward(
+    self_t: Tensor, source_t: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str,
+    include_self: bool, result: Tensor,
+) -> Tensor:  # fmt: skip
+    """The same, for slices."""
+    one = aten.ones_like(result)
+    of_self, of_source = index_reduce_backward(one, self, dim, index, source, reduce, include_self, result)
+    return aten.index_add(self_t * of_self.conj(), dim, index, source_t * of_source.conj())
+
+
 def _reduced_backward(
     grad: Tensor,
     self: Tensor,
@@ -78,17 +102,18 @@ def _reduced_backward(
             return grad, fetched(grad)
         case "mean":
             count = aten.ones_like(grad) if include_self else aten.zeros_like(grad)
-            share = grad / aten.clamp_min(added(count, aten.ones_like(source)), 1)
+            count = added(count, aten.ones_like(source))
+            share = grad / aten.where(count == 0, 1, count)
             return share, fetched(share)
         case "amax" | "amin":
             is_self, is_source = self == result, fetched(result) == source
             share = grad / added(aten.to(is_self, grad.dtype), aten.to(is_source, grad.dtype))
             return aten.where(is_self, share, 0), aten.where(is_source, fetched(share), 0)
         case _:
-            of_self = grad * multiplied(aten.ones_like(self), source)
+            of_self = grad * aten.conj(multiplied(aten.ones_like(self), source))
             is_zero = source == 0
             zeros = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))
             is_alone = is_zero & (zeros == 1)
             without = multiplied(self, aten.where(is_alone, 1, source), include_self)
-            by_division = fetched(grad * result) / aten.where(is_zero, 1, source)
-            return of_self, aten.where(is_alone, fetched(grad * without), by_division)
+            by_division = fetched(grad * aten.conj(result)) / aten.conj(aten.where(is_zero, 1, source))
+            return of_self, aten.where(is_alone, fetched(grad * aten.conj(without)), by_division)

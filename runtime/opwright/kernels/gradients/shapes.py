@@ -54,20 +54,52 @@ def as_strided_backward(
 ) -> Tensor:
     """The gradients of all views of a place in memory, added; shared out where the operand has the place several
     times."""
-    start = offset if storage_offset is None else storage_offset
-    first = min(start, offset)
-    length = max(_extent(size, stride) + start, _extent(shape, strides) + offset) - first
+    length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
     if 0 in size:
         return aten.new_zeros(grad, shape)
-    places = aten.arange(length, device=grad.device)
-    memory = aten.new_zeros(grad, [length])
-    there = aten.as_strided(places, size, stride, start - first)
-    memory = aten.put(memory, there, grad, True)
-    own = aten.as_strided(places, shape, strides, offset - first)
+    memory = aten.put(aten.new_zeros(grad, [length]), there, grad, True)
     if any(n > 1 and step == 0 for n, step in zip(shape, strides, strict=True)):
         times = aten.put(aten.new_zeros(memory, [length]), own, aten.new_ones(memory, shape), True)
         memory = memory / aten.clamp_min(times, 1)
     return aten.take(memory, own)
+
+
+def as_strided_scatter_backward(
+    grad: Tensor,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of the tensor, 0 where it is written over, and of what is written."""
+    length, own, there = _places(grad.device, shape, strides, offset, size, stride, storage_offset)
+    memory = aten.put(aten.new_zeros(grad, [length]), own, grad)
+    kept = aten.put(memory, there, aten.new_zeros(grad, there.shape)) if grad_input_mask[0] else None
+    return None if kept is None else aten.take(kept, own), aten.take(memory, there) if grad_input_mask[1] else None
+
+
+def _places(
+    device: Any,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> tuple[int, Tensor, Tensor]:
+    """How long the memory is that a tensor and an `as_strided` of it are in, and where in it their elements are."""
+    start = offset if storage_offset is None else storage_offset
+    first = min(start, offset)
+    length = max(_extent(size, stride) + start, _extent(shape, strides) + offset) - first
+    places = aten.arange(length, device=device)
+    return (
+        length,
+        aten.as_strided(places, shape, strides, offset - first),
+        aten.as_strided(places, size, stride, start - first),
+    )
 
 
 def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
@@ -210,6 +242,8 @@ def index_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence
 
 def scatter_source_backward(grad: Tensor, dim: int, index: Tensor, shape: Sequence[int]) -> Tensor:
     """The gradient at the elements that were written; zeros for what of the source the index does not reach."""
+    if 0 in index.shape:  # of any number of dimensions
+        return aten.new_zeros(grad, shape)
     found = aten.gather(grad, dim, index)
     if tuple(found.shape) == tuple(shape):
         return found

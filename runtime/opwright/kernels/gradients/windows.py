@@ -105,21 +105,21 @@ def avg_pool_backward(
     padding: Sequence[int],
     count_include_pad: bool,
     divisor_override: int | None,
+    dims: int = 2,
 ) -> Tensor:
     """The gradients of all windows that hold an element, each over the size of the window, added: a transposed
     convolution with ones, channel by channel."""
-    count = len(kernel_size) if len(kernel_size) > 1 else len(shape) - (2 if len(shape) > 3 else 1)
-    kernel, padding = _for_each(kernel_size, count), _for_each(padding, count)
-    stride = _for_each(stride, count) if len(stride) else kernel
-    sizes = shape[-count:]
+    kernel, padding = _for_each(kernel_size, dims), _for_each(padding, dims)
+    stride = _for_each(stride, dims) if len(stride) else kernel
+    sizes = shape[-dims:]
     if divisor_override is not None:
         grad = grad / divisor_override
     else:
-        for dim, parts in enumerate(zip(sizes, kernel, stride, padding, strict=True), -count):
+        for dim, parts in enumerate(zip(sizes, kernel, stride, padding, strict=True), -dims):
             grad = grad / _window_sizes(grad, dim, *parts, count_include_pad)
-    flat = aten.reshape(grad, [prod(shape[:-count]), 1, *grad.shape[-count:]])
+    flat = aten.reshape(grad, [prod(shape[:-dims]), 1, *grad.shape[-dims:]])
     ones = aten.new_ones(grad, [1, 1, *kernel])
-    none, one = [0] * count, [1] * count
+    none, one = [0] * dims, [1] * dims
     found = aten.convolution(flat, ones, None, stride, none, one, True, none, 1)
     pad = []
     for size, before, have in zip(sizes, padding, found.shape[2:], strict=True):

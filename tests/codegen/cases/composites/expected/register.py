@@ -30,8 +30,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::each_", "CompositeExplicitAutograd", COMPOSITES, "each_", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::halves.out", "ADInplaceOrView", INPLACE_OR_VIEW, "halves_out"),
     ("demo::halves_", "ADInplaceOrView", INPLACE_OR_VIEW, "halves_"),

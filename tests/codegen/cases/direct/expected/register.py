@@ -18,8 +18,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::both", "CPU", KERNELS_CPU, "both", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::zero_", "ADInplaceOrView", INPLACE_OR_VIEW, "zero_"),
     ("demo::split_off", "ADInplaceOrView", INPLACE_OR_VIEW, "split_off"),

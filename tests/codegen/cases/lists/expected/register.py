@@ -22,6 +22,6 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::join.out", "Meta", FAKES, "join_out", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (("demo::join.out", "ADInplaceOrView", INPLACE_OR_VIEW, "join_out"),)

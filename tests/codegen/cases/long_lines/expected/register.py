@@ -51,8 +51,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     (
         "demo::a_very_long_operator_name_that_leaves_little_room.out",

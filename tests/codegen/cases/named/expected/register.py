@@ -34,8 +34,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::moments.out", "Meta", FAKES, "moments_out", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::softplus.out", "ADInplaceOrView", INPLACE_OR_VIEW, "softplus_out"),
     ("demo::softplus_", "ADInplaceOrView", INPLACE_OR_VIEW, "softplus_"),

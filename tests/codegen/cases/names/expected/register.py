@@ -22,8 +22,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::any_number", "CompositeExplicitAutograd", "kernels", "first_of", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::random_.from", "ADInplaceOrView", INPLACE_OR_VIEW, "random__from"),
     ("demo::join_.a", "ADInplaceOrView", INPLACE_OR_VIEW, "join__a"),

@@ -44,8 +44,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::exp_", "Meta", FAKES, "exp_", "exp__dense", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::add.out", "ADInplaceOrView", INPLACE_OR_VIEW, "add_out"),
     ("demo::add_.Tensor", "ADInplaceOrView", INPLACE_OR_VIEW, "add__Tensor"),

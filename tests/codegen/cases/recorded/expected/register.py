@@ -39,15 +39,14 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::less_", "Meta", FAKES, "less_", "less__dense", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::mul", "Autograd", AUTOGRAD, "mul_default"),
     ("demo::mul_", "Autograd", AUTOGRAD, "mul_"),
     ("demo::mul.out", "Autograd", AUTOGRAD, "mul_out"),
     ("demo::exp", "Autograd", AUTOGRAD, "exp"),
     ("demo::exp_", "Autograd", AUTOGRAD, "exp_"),
-    ("demo::less", "Autograd", "", ""),
     ("demo::less_", "Autograd", AUTOGRAD, "less_"),
     ("demo::scale", "Autograd", AUTOGRAD, "scale"),
     ("demo::scale", "AutogradCUDA", AUTOGRAD, "scale_AutogradCUDA"),
@@ -58,6 +57,7 @@ WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::shift", "Autograd", AUTOGRAD, "shift"),
     ("demo::shift_", "Autograd", AUTOGRAD, "shift_"),
     ("demo::cast", "Autograd", AUTOGRAD, "cast"),
+    ("demo::less", "Autograd", "", ""),
     ("demo::shift", "ADInplaceOrView", INPLACE_OR_VIEW, "shift"),
     ("demo::shift_", "ADInplaceOrView", INPLACE_OR_VIEW, "shift_"),
     ("demo::mul.out", "ADInplaceOrView", INPLACE_OR_VIEW, "mul_out"),

@@ -22,8 +22,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::halve.out_rounding", "Meta", FAKES, "halve_out_rounding", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::largest.values_out", "ADInplaceOrView", INPLACE_OR_VIEW, "largest_values_out"),
     ("demo::halve_", "ADInplaceOrView", INPLACE_OR_VIEW, "halve_"),

@@ -23,8 +23,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::norm.out", "CompositeExplicitAutograd", "", "norm_out", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::scale_", "ADInplaceOrView", INPLACE_OR_VIEW, "scale_"),
     ("demo::scale.out", "ADInplaceOrView", INPLACE_OR_VIEW, "scale_out"),

@@ -20,8 +20,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::ends", "Meta", FAKES, "ends", "", ""),
 )
 
-# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module, no result has
-# a gradient, and calls are not recorded.
+# What wraps kernels: a row is (operator, key, module, function that makes the wrapper). Without a module there
+# is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::flip_axes", "ADInplaceOrView", INPLACE_OR_VIEW, "flip_axes"),
     ("demo::pieces", "ADInplaceOrView", INPLACE_OR_VIEW, "pieces"),

@@ -1,0 +1,66 @@
+"""`test_faketensor`: results without data are what the real ones are, with fixed and with symbolic sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opwright.autograd import no_grad
+from opwright.dispatch_errors import missing
+from opwright.dispatcher import Operator
+from opwright.errors import ContractError, DispatchError, DynamicOutputShapeError
+from opwright.fake import FakeTensorMode
+from opwright.keys import DispatchKey
+from opwright.symbolic import ShapeEnv
+from opwright.testing.checking.calls import Call
+from opwright.testing.checking.comparison import difference
+
+__all__ = ["call_fake", "check_fake"]
+
+
+def check_fake(call: Call) -> None:
+    """Raise ContractError where the fake kernel is missing, or says something else than the operator does; what it
+    raises, where it raises."""
+    with no_grad():
+        real = call.copied()
+        wanted = real()
+        for env in (None, ShapeEnv()):
+            mode = FakeTensorMode(shape_env=env)
+            original = call.copied()
+            fake = original.converted(mode.from_tensor)
+            try:
+                found = call_fake(fake, mode)
+            except DynamicOutputShapeError:
+                if env is None:  # its sizes are symbols at best
+                    continue
+                raise
+            problem = difference(fake, found, real, wanted, env)
+            if problem is not None:
+                kind = "" if env is None else ", with symbolic sizes"
+                raise ContractError(
+                    f"the fake kernel of {call.operator.name} is wrong{kind}: {problem}\n"
+                    f"Declaration: {call.operator.name}{call.operator.declaration}"
+                )
+
+
+def call_fake(fake: Call, mode: FakeTensorMode) -> Any:
+    """The result of a call in a mode. Raises ContractError where there is no fake kernel."""
+    try:
+        with mode:
+            return fake()
+    except DispatchError as error:
+        if str(error) != str(missing(fake.operator, DispatchKey.Meta, 0)):
+            raise
+        raise ContractError(_missing(fake.operator)) from error
+
+
+def _missing(operator: Operator) -> str:
+    signature = operator.signature
+    made = f"opwright.empty_like({signature.names[signature.tensors[0].position]})" if signature.tensors else "..."
+    split = signature.positional
+    names = [*signature.names[:split], *(["*"] if signature.names[split:] else []), *signature.names[split:]]
+    return (
+        f"{operator.name} has no fake kernel: nobody can say what its result looks like without data. Register a "
+        "function that makes one of the right shape, strides, dtype and device, for example\n"
+        f'    @opwright.library.register_fake("{operator.name}")\n'
+        f"    def _({', '.join(names)}): return {made}"
+    )

@@ -1,0 +1,111 @@
+"""`test_autograd_registration`: gradients come from a formula at an Autograd key, and from nowhere else; a backward
+pass gives every input one of its shape, and writes to nothing."""
+
+from __future__ import annotations
+
+from opwright.autograd import enable_grad, grad
+from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
+from opwright.autograd.recording import check_inplace
+from opwright.dispatcher import Operator
+from opwright.errors import ContractError
+from opwright.tensor import Tensor
+from opwright.testing.checking.calls import Call, Operand, results_of
+from opwright.testing.checking.observing import Contents
+
+__all__ = ["check_registration", "differentiable", "gradients", "incoming_gradients"]
+
+_KEYS = {"cpu": "AutogradCPU", "cuda": "AutogradCUDA"}
+
+
+def check_registration(call: Call) -> None:
+    """Raise ContractError for a wrong registration, or what a wrong formula raises. Inputs that do not require grad
+    tell nothing: the call passes."""
+    if not call.requires_grad:
+        return
+    with enable_grad():
+        copied = call.copied(may_require_grad=True)
+        _refuse_written_leaves(copied)
+        results = results_of(call.operator, copied())
+        if not _has_autograd_kernel(call):
+            _refuse_other_history(copied, results)
+        _check_backward(copied, differentiable(results))
+
+
+def _refuse_written_leaves(call: Call) -> None:
+    for operand in call.written:
+        try:
+            check_inplace(operand.tensor)
+        except RuntimeError as error:
+            raise ContractError(
+                f"{call.operator.name} writes to {operand.name}, whose gradient would be lost: {error} Give opcheck a "
+                f"Tensor that does not require grad, or none that is a leaf (x.clone())"
+            ) from error
+
+
+def _has_autograd_kernel(call: Call) -> bool:
+    """Whether one is registered for the inputs, be it one that refuses to differentiate; operators made of others need
+    none."""
+    has = call.operator.has_kernel_for_dispatch_key
+    kinds = {operand.tensor.device.type for operand in call.operands}
+    keys = [_KEYS[kind] for kind in kinds if kind in _KEYS] or ["AutogradOther"]
+    return any(has(key) for key in ("Autograd", "CompositeImplicitAutograd", *keys))
+
+
+def _refuse_other_history(call: Call, results: list[Operand]) -> None:
+    """Results know what made them through what the kernel called: no formula of the operator's own."""
+    for result in results:
+        if any(result.tensor is operand.tensor for operand in call.operands):
+            continue
+        if result.tensor.requires_grad and not isinstance(result.tensor.grad_fn, WarnNotImplementedNode):
+            raise ContractError(
+                f"{call.operator.name}: {result.name} requires grad (its grad_fn is "
+                f"{_name_of(result.tensor)}), but the operator does not have an autograd kernel defined at an autograd "
+                "key: its gradients are those of what its kernel calls. Register a formula with "
+                f'opwright.library.register_autograd("{call.operator.name}", backward), or, if the kernel is made of '
+                "operators, register the kernel for CompositeImplicitAutograd\n"
+                f"Registered: {', '.join(_registered(call.operator)) or 'nothing'}"
+            )
+
+
+def _name_of(result: Tensor) -> str:
+    return "its own, as of a leaf" if result.grad_fn is None else result.grad_fn.name()
+
+
+def _registered(operator: Operator) -> list[str]:
+    return [each.key_name for found in operator.registrations.values() for each in found[-1:]]
+
+
+def differentiable(results: list[Operand]) -> list[Operand]:
+    """The results that a backward pass can begin at."""
+    refused = NotImplementedNode, WarnNotImplementedNode
+    return [each for each in results if each.tensor.requires_grad and not isinstance(each.tensor.grad_fn, refused)]
+
+
+def incoming_gradients(results: list[Operand]) -> list[Operand]:
+    """The gradients of the sum of all elements of results: ones."""
+    return [
+        Operand(f"the gradient of {each.name}", each.position, each.tensor.detach().new_ones(list(each.tensor.shape)))
+        for each in results
+    ]
+
+
+def gradients(call: Call, results: list[Operand], incoming: list[Operand]) -> list[tuple[Operand, Tensor | None]]:
+    """The inputs that require grad, each with its gradient, if it has one, from those of these results."""
+    inputs = [operand for operand in call.operands if operand.tensor.requires_grad]
+    outputs, given = [each.tensor for each in results], [each.tensor for each in incoming]
+    found = grad(outputs, [each.tensor for each in inputs], given, allow_unused=True)
+    return list(zip(inputs, found, strict=True))
+
+
+def _check_backward(call: Call, results: list[Operand]) -> None:
+    if not results:
+        return
+    incoming = incoming_gradients(results)
+    inputs = [operand for operand in call.operands if not any(operand.tensor is each.tensor for each in results)]
+    contents = Contents([*inputs, *incoming])
+    gradients(call, results, incoming)
+    for operand in contents.changed():
+        raise ContractError(
+            f"the backward pass of {call.operator.name} writes to {operand.name}: it must leave what it is given as it "
+            "is, and return new Tensors"
+        )

@@ -1,0 +1,81 @@
+"""Calls with other values, for what one call alone cannot tell: zeros set to zero are not written to, or are they."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opwright.construction import from_numpy
+from opwright.testing.checking.calls import Call, Operand
+from opwright.testing.checking.observing import Contents, Observed
+
+__all__ = ["writes_with_others"]
+
+
+def writes_with_others(call: Call, observed: Observed, written: Operand) -> bool:
+    """Whether a call changes an argument that it is declared to write to: the call observed, or one with other values.
+
+    The number of the argument's Tensor among the operands is that of `written`. Calls that raise say nothing, and
+    neither do empty Tensors.
+    """
+    if any(operand is written for operand in observed.written):
+        return True
+    if not all(operand.tensor.numel() for operand in call.operands):
+        return True
+    place = observed.call.operands.index(written)
+    return any(_changes(varied, place) for varied in _variations(call, place))
+
+
+def _changes(call: Call, place: int) -> bool:
+    contents = Contents([call.operands[place]])
+    try:
+        call()
+    except Exception:
+        return False
+    return bool(contents.changed())
+
+
+def _variations(call: Call, place: int) -> Iterator[Call]:
+    """First with other values where the write should be, then in the other Tensors, then with other numbers."""
+    others = [number for number in range(len(call.operands)) if number != place]
+    for places in ([place], [place, *others], *([number] for number in others)):
+        for values in (_mirrored, _not_numbers):
+            yield _with_values(call, places, values)
+    for position, value in enumerate(call.arguments):
+        for other in _other_numbers(value):
+            yield _with_values(call, [place], _mirrored).with_argument(position, other)
+
+
+def _with_values(call: Call, places: list[int], values: Any) -> Call:
+    copied = call.copied()
+    for number in places:
+        tensor = copied.operands[number].tensor
+        try:
+            tensor.copy_(from_numpy(values(tensor.numpy(force=True))))
+        except RuntimeError:  # an expanded tensor has one place for several elements
+            continue
+    return copied
+
+
+def _mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Values of the other sign, large ones."""
+    if array.dtype.kind in "biu":
+        return np.asarray(np.invert(array))
+    wide = array if array.dtype.kind == "c" else array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        return np.asarray(-1000 * np.nan_to_num(wide) - 1.25).astype(array.dtype)
+
+
+def _not_numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """NaN everywhere; zeros in place of integers."""
+    return np.zeros_like(array) if array.dtype.kind in "biu" else np.full_like(array, np.nan)
+
+
+def _other_numbers(value: Any) -> list[Any]:
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int | float):
+        return [type(value)(1), 2 * value + 1]
+    return []

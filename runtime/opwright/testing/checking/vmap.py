@@ -1,0 +1,134 @@
+"""`test_vmap`: a registered rule for `vmap` gives what the operator gives for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from opwright.autograd import no_grad
+from opwright.autograd.gradients import aten
+from opwright.custom_ops import vmap_rules
+from opwright.errors import ContractError
+from opwright.tensor import Tensor
+from opwright.testing.checking.calls import Call
+from opwright.testing.closeness import assert_close
+
+__all__ = ["check_vmap"]
+
+
+class VmapInfo(NamedTuple):
+    """What a rule is told of the `vmap` around the call."""
+
+    batch_size: int
+    randomness: str
+
+
+def check_vmap(call: Call, *, atol: float | None = None, rtol: float | None = None) -> None:
+    """Raise ContractError where the rule's result, for a batch of one argument or of all, is not that of a loop over
+    the samples; what the rule raises. Without a rule there is nothing to check."""
+    rule = vmap_rules.find(call.operator.name)
+    if rule is None:
+        return
+    with no_grad():
+        samples = _samples(call)
+        for places, dim in _batches(call):
+            _check_batch(rule.function, samples, places, dim, atol, rtol)
+
+
+def _samples(call: Call) -> list[Call]:
+    """The call, and one with the values of its Tensors in the opposite order if the operator takes them."""
+    flipped = call.converted(lambda tensor: tensor.detach().flatten().flip([0]).reshape(list(tensor.shape)))
+    try:
+        flipped.copied()()
+    except Exception:  # the order matters: of sorted values, for instance
+        return [call, call]
+    return [call, flipped]
+
+
+def _batches(call: Call) -> Iterator[tuple[list[int], int]]:
+    """Which operands are batched, and along which dimension: each by itself, then all, at the front and at the back."""
+    places = [p for p, each in enumerate(call.operands) if each.position < call.operator.signature.positional]
+    yield from (([place], 0) for place in places)
+    if places[1:]:
+        yield places, 0
+    if places:
+        yield places, -1
+
+
+def _check_batch(
+    rule: Callable[..., Any], samples: list[Call], places: list[int], dim: int, atol: float | None, rtol: float | None
+) -> None:
+    operator = samples[0].operator
+    wanted = [_mixed(samples, places, number)() for number in range(len(samples))]
+    batched = _mixed(samples, places, 0)
+    dims: dict[int, int] = {}
+    for place in places:
+        tensors = [sample.operands[place].tensor.detach() for sample in samples]
+        at = tensors[0].dim() if dim == -1 else dim
+        dims[place] = at
+        batched = _replaced(batched, place, aten("stack")(tensors, at))
+    split = operator.signature.positional
+    kwargs = dict(zip(operator.signature.names[split:], batched.arguments[split:], strict=True))
+    info = VmapInfo(len(samples), "error")
+    names = ", ".join(batched.operands[place].name for place in places)
+    answer = rule(info, _in_dims(batched, dims), *batched.arguments[:split], **kwargs)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ContractError(f"the vmap rule of {operator.name} returned {answer!r:.80}: it returns (output, out_dims)")
+    for number, sample in enumerate(wanted):
+        try:
+            found = _taken(answer[0], answer[1], number, len(samples))
+            assert_close(found, sample, atol=atol, rtol=rtol, equal_nan=True)
+        except (AssertionError, ContractError) as error:
+            raise ContractError(
+                f"the vmap rule of {operator.name} is wrong with a batch of {names} in dimension "
+                f"{list(dims.values())}: sample {number} is not what the operator returns for it\n{error}"
+            ) from error
+
+
+def _mixed(samples: list[Call], places: list[int], number: int) -> Call:
+    """One sample's Tensors for what is batched, the first one's for the rest; as copies, which the call may write."""
+    call = samples[0]
+    for place in places:
+        call = _replaced(call, place, samples[number].operands[place].tensor)
+    return call.copied()
+
+
+def _replaced(call: Call, place: int, tensor: Tensor) -> Call:
+    operand = call.operands[place]
+    value = call.arguments[operand.position]
+    if isinstance(value, Tensor):
+        return call.with_argument(operand.position, tensor)
+    first = next(number for number, each in enumerate(call.operands) if each.position == operand.position)
+    held = [index for index, item in enumerate(value) if isinstance(item, Tensor)]
+    items = [tensor if index == held[place - first] else item for index, item in enumerate(value)]
+    return call.with_argument(operand.position, items)
+
+
+def _in_dims(call: Call, dims: dict[int, int]) -> tuple[Any, ...]:
+    """For each positional argument the dimension of its batch, None, or a list of these."""
+    places = iter(range(len(call.operands)))
+
+    def dims_of(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return dims.get(next(places))
+        if isinstance(value, list | tuple) and any(isinstance(item, Tensor) for item in value):
+            return [dims_of(item) for item in value]
+        return None
+
+    return tuple([dims_of(value) for value in call.arguments[: call.operator.signature.positional]])
+
+
+def _taken(output: Any, out_dims: Any, number: int, size: int) -> Any:
+    """One sample of a rule's output."""
+    if isinstance(output, Tensor):
+        if out_dims is None:
+            return output
+        if not isinstance(out_dims, int) or not -output.dim() <= out_dims < output.dim():
+            raise ContractError(f"out_dims is {out_dims!r} for an output of shape {output.shape}")
+        if output.shape[out_dims] != size:
+            raise ContractError(f"the output has shape {output.shape}: its dimension {out_dims} is no batch of {size}")
+        return output.select(out_dims, number)
+    if isinstance(output, list | tuple):
+        each_dims = out_dims if isinstance(out_dims, list | tuple) else [out_dims] * len(output)
+        return [_taken(one, dim, number, size) for one, dim in zip(output, each_dims, strict=True)]
+    return output
