@@ -158,6 +158,7 @@ def _read_block(
     forward: list[Line] = []
     without: list[str] = []
     given: dict[str, Line] = {}
+    asked = 0
     for line in block.lines:
         try:
             names = tuple(name.text for name in line.names)
@@ -166,9 +167,12 @@ def _read_block(
             elif line.text.text.strip().lower() == "non_differentiable":
                 without += names
             else:
+                asked += 1
                 derivatives.append(language.derivative(schema, names, line.text, outputs))
         except SchemaError as error:
             errors.add(error)
+    if len(derivatives) < asked:  # without a formula of an input, forward formulas would be wrong, too
+        forward = []
     for problem in gradient_problems(schema, derivatives):
         errors.add(problem)
     is_said = entry.booleans is not None or bool(entry.conditions)
