@@ -35,6 +35,7 @@ from opwright.state import active_modes
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.forward_rules import ForwardRule
     from opwright.packets import Packet
 
 __all__ = ["Operator", "Overloads", "declare", "find_operator", "operators", "overloads", "shared_overloads"]
@@ -78,9 +79,9 @@ class Operator:
     """
 
     __slots__ = (
-        "__weakref__", "_entries", "_signature", "_stub", "arguments", "base", "changes", "declaration", "kwarg_only",
-        "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub", "table", "tags",
-        "where",
+        "__weakref__", "_entries", "_signature", "_stub", "arguments", "base", "changes", "declaration", "forward_rule",
+        "kwarg_only", "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub",
+        "table", "tags", "where",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -106,6 +107,7 @@ class Operator:
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.py_kernels: dict[Key, Registration] = {}
+        self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
         self._signature: Signature | None = None
         self._entries: dict[DispatchKey, Entry] = {}
         self.changes = 0

@@ -15,7 +15,7 @@ from opwright import layouts
 from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of
 from opwright.differentiable import Differentiable
-from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
+from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, INEXACT, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
@@ -246,7 +246,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         return value
 
     def __index__(self) -> int:
-        if self.numel() != 1 or self.dtype in FLOATING or self.dtype in COMPLEX:
+        if self.numel() != 1 or self.dtype in INEXACT:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -280,8 +280,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            if self.keys & TANGENT:
-                self._check_no_tangent("call numpy() on")
+            self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "
@@ -390,7 +389,12 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
-    own.base = base if root is None else root
+    if root is None:
+        own.base = base
+    else:
+        own.base = root
+        if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
+            own.creation = creation
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
     if type(array) is ndarray:

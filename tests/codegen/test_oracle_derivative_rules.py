@@ -99,7 +99,7 @@ def facts(found: Differentiability) -> dict[str, Any]:
         "without": sorted(found.non_differentiable),
         "saved": sorted(saved.name for saved in (*found.saved_inputs, *found.saved_outputs)),
         "names": sorted(name for d in found.derivatives for name in d.gradient_names if name.startswith("grad_")),
-        "forward": [(f.outputs, f.tangents, f.primals) for f in found.forward],
+        "forward": [(f.outputs, sorted(f.tangents), sorted(f.primals)) for f in found.forward],
     }
 
 
@@ -114,7 +114,7 @@ def their_facts(info: Any) -> dict[str, Any]:
         "saved": sorted(map(name_of, (*info.all_saved_inputs, *info.all_saved_outputs))),
         "names": sorted(name for d in info.derivatives for name in d.named_gradients),
         "forward": [
-            (f.var_names, f.required_inputs_fw_grad or (), f.required_inputs_primal or ())
+            (f.var_names, sorted(f.required_inputs_fw_grad or ()), sorted(f.required_inputs_primal or ()))
             for f in info.forward_derivatives
         ],
     }
