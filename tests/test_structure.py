@@ -15,14 +15,21 @@ PACKAGES = {
     "opwright": ROOT / "runtime" / "opwright",
     "opwright_codegen": ROOT / "codegen" / "opwright_codegen",
     "opwright_aten": ROOT / "generated" / "opwright_aten",
+    "opwright_pytest": ROOT / "runtime" / "opwright_pytest",
 }
 # Third-party roots that a package may load, and those of them that only functions may import (lazily).
 ALLOWED = {
     "opwright": {"numpy", "ml_dtypes", "cupy", "sympy", "opwright", "opwright_codegen", "opwright_aten"},
     "opwright_codegen": {"lark", "jinja2", "yaml", "opwright_codegen"},
     "opwright_aten": {"numpy", "cupy", "opwright", "opwright_aten"},
+    "opwright_pytest": {"pytest", "opwright"},
 }
-LAZY = {"opwright": {"cupy", "sympy", "opwright_codegen"}, "opwright_codegen": set(), "opwright_aten": set()}
+LAZY = {
+    "opwright": {"cupy", "sympy", "opwright_codegen"},
+    "opwright_codegen": set(),
+    "opwright_aten": set(),
+    "opwright_pytest": {"opwright"},
+}
 # The modules that are imported when the first ShapeEnv is made.
 SYMPY = {
     f"opwright.symbolic.{name}"
@@ -35,7 +42,7 @@ GENERATOR_ORDER = """
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views targets render write cli
+    names annotations views targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors plugins sizes keys state dtypes devices metadata subclassing tensor results rules fake
