@@ -7755,12 +7755,11 @@ def transpose_(below: Callable[..., Tensor]) -> Kernel:
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 class UnbindBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape")
-    self_shape: Any
+    __slots__ = ("dim",)
     dim: int
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.unbind_backward(grads, self.self_shape, self.dim),)
+        return (shapes_gradients.unbind_backward(grads, self.dim),)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
@@ -7769,7 +7768,6 @@ def unbind_int(below: Callable[..., list[Tensor]]) -> Kernel:
         results = below(self, dim)
         node = UnbindBackward0()
         node.edges = (self.edge,)
-        node.self_shape = self.shape
         node.dim = dim
         record_several(results, node)
         return results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.dtypes import INEXACT, DType, dtype_name
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, TANGENT, VIEW
 from opwright.state import with_modes
 from opwright.storage import Extra, set_array, storage_of
@@ -242,5 +242,5 @@ class Differentiable:
 
 def check_differentiable(dtype: DType, message: str) -> None:
     """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         raise RuntimeError(message)

@@ -20,7 +20,7 @@ from opwright.registry import Removable, as_key, generated_namespaces, register,
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
-__all__ = ["Library", "caller", "lasting_library", "split_name"]
+__all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)

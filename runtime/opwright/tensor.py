@@ -15,7 +15,7 @@ from opwright import layouts
 from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of
 from opwright.differentiable import Differentiable
-from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
+from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, INEXACT, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
@@ -246,7 +246,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         return value
 
     def __index__(self) -> int:
-        if self.numel() != 1 or self.dtype in FLOATING or self.dtype in COMPLEX:
+        if self.numel() != 1 or self.dtype in INEXACT:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 

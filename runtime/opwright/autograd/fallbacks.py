@@ -27,7 +27,7 @@ from opwright.autograd.recording import (
     record,
     register_hook,
 )
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
 from opwright.registrations import Wrapper
 from opwright.results import tensors_of
@@ -104,7 +104,7 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         edges = edges_of(operands)
         if not any(edge is not None for edge in edges):
             return below(*args)
-        if any(map(_has_gradient, tensors_of(args[position] for position in outs))):
+        if any(each.dtype in INEXACT for each in tensors_of(args[position] for position in outs)):
             check_out(operator.name.partition(".")[0], *operands)
         targets = _checked_targets(operator, args, written)
         before = edges_of(targets)
@@ -112,12 +112,12 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
         for target, edge in zip(targets, before, strict=True):
             if target.edge is not edge:
                 _warn_of(operator, target)
-            elif _has_gradient(target):
+            elif target.dtype in INEXACT:
                 others = tuple(e for tensor, e in zip(operands, edges, strict=True) if tensor is not target)
                 rebase_history(target, _node(NotImplementedNode, operator, (edge, *others)))
         for each in tensors_of((result,)):
             if each.edge is None:
-                if _has_gradient(each):
+                if each.dtype in INEXACT:
                     record(each, _node(kind, operator, edges))
             elif not any(each is operand for operand in operands):
                 _warn_of(operator, each)
@@ -161,10 +161,6 @@ def _warn_of(operator: Operator, tensor: Tensor) -> None:
         )
 
     register_hook(tensor, warn)
-
-
-def _has_gradient(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX
 
 
 def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:

@@ -211,7 +211,7 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
         if saved.storage.version != saved.version:
             raise _modified(made, edge, saved.version, saved.storage.version)
         return made
-    return _unpack_hooked(saved, node)
+    return _unpack_hooked(saved)
 
 
 def _freed(node: Node) -> RuntimeError:
@@ -223,7 +223,7 @@ def _freed(node: Node) -> RuntimeError:
     )
 
 
-def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
+def _unpack_hooked(saved: _Packed) -> Tensor:
     if saved.storage.version != saved.version:
         raise _modified(None, saved.edge, saved.version, saved.storage.version)
     with no_grad():

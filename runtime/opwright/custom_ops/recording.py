@@ -14,7 +14,7 @@ from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
 from opwright.introspection import place_of
 from opwright.keys import GRAD, VIEW
@@ -32,6 +32,9 @@ class OperatorContext(FunctionCtx):
     backward: Callable[..., Any]
     operator: Operator
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
+    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
     extra = None
     materialize_grads = True
     saved_for_forward: tuple[Any, ...] = ()
@@ -95,9 +98,6 @@ class OperatorContext(FunctionCtx):
         ]
         return f"argument '{edges[index]}'"
 
-    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
-    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
-
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
         flat: list[Any] = []
@@ -115,8 +115,6 @@ class OperatorContext(FunctionCtx):
                 )
             flat.append(grad)
         return flat
-
-    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
 
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))
@@ -218,7 +216,7 @@ def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
     if not isinstance(result, Tensor):
         return None
     dtype = result.dtype
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         return None
     left_out = node._non_differentiable
     if left_out and any(result is each for each in left_out):

@@ -19,9 +19,9 @@ __all__ = ["result_checker"]
 
 Check = Callable[[Any, tuple[Any, ...]], Any]
 _ALIAS_RULES: Final = (
-    "A result must be no argument, no view of one, and none of another result: return a copy (x.clone()). An operator "
-    "that is to return the argument it writes to has the tag inplace or out"
+    "A result must be no argument, no view of one, and none of another result: return a copy (x.clone())"
 )
+_WRITTEN_RULES: Final = "; an operator that returns the arguments it writes to has the tag inplace or out"
 
 
 def result_checker(operator: Operator, function: Callable[..., Any]) -> Check:
@@ -68,6 +68,7 @@ def _check_aliases(
         for name, value in zip(signature.names, args, strict=True)
         for tensor in tensors_of((value,))
     ]
+    rules = _ALIAS_RULES + (_WRITTEN_RULES if signature.written else "")
     for index, value in enumerate(results):
         alias = signature.aliases[index]
         if alias is not None:
@@ -77,7 +78,7 @@ def _check_aliases(
         for tensor in tensors_of((value,)):
             shared = next((what for what, other in known if share_memory(tensor, other)), None)
             if shared is not None:
-                raise _error(operator, function, f"result {index} shares memory with {shared}. {_ALIAS_RULES}")
+                raise _error(operator, function, f"result {index} shares memory with {shared}. {rules}")
             known.append((f"result {index}", tensor))
             if tensor.keys & VIEW:
                 _forget_base(tensor)
