@@ -1,7 +1,7 @@
 """The Python blocks of the README and of each page, run in the order they stand in, each page in a process of its own.
 
-A block that is part of a larger program is marked as `python excerpt`, and not run. Nor is one that begins with the name
-of a file (`# shapes.py`): tests of these pages write such files and use them.
+A block that is part of a larger program is marked as `python excerpt`, and not run. Nor is one that begins with the
+name of a file (`# shapes.py`): tests of these pages write such files and use them.
 """
 
 from __future__ import annotations
