@@ -17,9 +17,10 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
-from opwright.dispatcher import operators, overloads
+from opwright.dispatcher import operators
 from opwright.errors import DispatchError
 from opwright.library import Library, get_kernel
+from opwright.overloads import overloads
 from opwright.registrations import kernels, lock
 from opwright.tensor import wrap
 
