@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final
 
-from opwright.autograd.function import NOTHING, FunctionCtx
+from opwright.autograd.function import FunctionCtx
+from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
