@@ -39,7 +39,7 @@ GENERATOR_ORDER = """
     names annotations views targets render write cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices overlap metadata subclassing tensor results rules fake
+    errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake
     registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
     returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
