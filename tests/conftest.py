@@ -1,4 +1,4 @@
-"""Options of the whole suite."""
+"""Options of the whole suite, and what tests of several folders are given."""
 
 from __future__ import annotations
 

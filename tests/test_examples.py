@@ -42,11 +42,6 @@ def test_the_quickstart_of_the_readme(tmp_path: Path) -> None:
     assert printed.split() == ["[", "5.", "13.]", "[[0.6", "0.8]", "[0.3", "0.4]]"]
 
 
-def test_the_first_calls_of_the_readme() -> None:
-    printed = run("-c", next(block for block in readme_blocks("python") if "import opwright" in block), cwd=ROOT)
-    assert "CPU: registered at" in printed
-
-
 def test_the_demo() -> None:
     printed = run(str(ROOT / "examples" / "demo.py"), cwd=ROOT)
     for expected in ("np.hypot(a_, b_)", "array([ 5., 13.], dtype=float32)", "wrong.yaml:1:37: error", "ArgumentError"):

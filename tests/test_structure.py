@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,21 +15,26 @@ PACKAGES = {
     "opwright": ROOT / "runtime" / "opwright",
     "opwright_codegen": ROOT / "codegen" / "opwright_codegen",
     "opwright_aten": ROOT / "generated" / "opwright_aten",
+    "opwright_pytest": ROOT / "runtime" / "opwright_pytest",
 }
 # Third-party roots that a package may load, and those of them that only functions may import (lazily).
 ALLOWED = {
     "opwright": {"numpy", "ml_dtypes", "cupy", "sympy", "opwright", "opwright_codegen", "opwright_aten"},
     "opwright_codegen": {"lark", "jinja2", "yaml", "opwright_codegen"},
     "opwright_aten": {"numpy", "cupy", "opwright", "opwright_aten"},
+    "opwright_pytest": {"pytest", "opwright"},
 }
-LAZY = {"opwright": {"cupy", "sympy", "opwright_codegen"}, "opwright_codegen": set(), "opwright_aten": set()}
+LAZY = {
+    "opwright": {"cupy", "sympy", "opwright_codegen"},
+    "opwright_codegen": set(),
+    "opwright_aten": set(),
+    "opwright_pytest": {"opwright"},
+}
 # The modules that are imported when the first ShapeEnv is made.
 SYMPY = {
     f"opwright.symbolic.{name}"
     for name in ["arithmetic", "evaluation", "expressions", "integers", "knowledge", "operations", "relations"]
 }
-
-FOLDERS = ["schemas", "codegen", "templates", "generated", "runtime", "tests", "benchmarks", "examples", "docs"]
 
 # A module may import those that stand before it, never those behind.
 GENERATOR_ORDER = """
@@ -36,7 +42,7 @@ GENERATOR_ORDER = """
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views targets render write cli
+    names annotations views targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake
@@ -166,6 +172,17 @@ def test_the_distribution_names_every_package_of_the_tree() -> None:
     assert set(settings["packages"]) == found
 
 
-def test_every_folder_has_a_readme() -> None:
-    missing = [folder for folder in FOLDERS if not (ROOT / folder / "README.md").is_file()]
-    assert missing == []
+# The README of the top folder names each file and subfolder.
+LISTED = [
+    "schemas", "codegen/opwright_codegen", "codegen/opwright_codegen/targets", "templates", "generated/opwright_aten",
+    "runtime/opwright", "tests", "benchmarks", "examples", "docs",
+]  # fmt: skip
+UNLISTED = re.compile(r"\.|__init__|__pycache__|py\.typed|README")
+
+
+@pytest.mark.parametrize("folder", LISTED)
+def test_the_readme_names_every_file(folder: str) -> None:
+    readme = (ROOT / folder.partition("/")[0] / "README.md").read_text(encoding="utf-8")
+    files = [path for path in (ROOT / folder).iterdir() if not UNLISTED.match(path.name)]
+    names = [path.stem if path.suffix == ".py" else path.name for path in files]
+    assert [name for name in names if not re.search(rf"[`(]{re.escape(name)}[`./)]", readme)] == []

@@ -73,6 +73,10 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if config is None:
         raise UsageError(f"{arguments.config} has no table [tool.opwright]")
+    if arguments.command == "test":
+        from opwright_codegen.run_tests import run_tests
+
+        return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
     job = job_of(config, arguments)
     match arguments.command:
         case "generate":
@@ -113,6 +117,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
     )
+
+    command = commands.add_parser("test", help="test operators with arguments drawn from their schemas")
+    command.add_argument(
+        "namespaces", nargs="*", metavar="NAMESPACE", help="whose operators; else those of [tool.opwright]"
+    )
+    command.add_argument(
+        "--import", action="append", default=[], dest="modules", metavar="MODULE", help="import it first"
+    )
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    command.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="tests whose names match, as pytest's -k")
+    command.add_argument("-v", "--verbose", action="store_true", help="a line for each test")
+    command.set_defaults(
+        schemas=(), output=None, only=None, tags=None, kernels=None, strict_kernels=None
+    )  # all from the configuration
     return parser
 
 

@@ -7755,12 +7755,11 @@ def transpose_(below: Callable[..., Tensor]) -> Kernel:
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 class UnbindBackward0(RecordedSeveral):
-    __slots__ = ("dim", "self_shape")
-    self_shape: Any
+    __slots__ = ("dim",)
     dim: int
 
     def apply(self, *grads: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (shapes_gradients.unbind_backward(grads, self.self_shape, self.dim),)
+        return (shapes_gradients.unbind_backward(grads, self.dim),)
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
@@ -7769,7 +7768,6 @@ def unbind_int(below: Callable[..., list[Tensor]]) -> Kernel:
         results = below(self, dim)
         node = UnbindBackward0()
         node.edges = (self.edge,)
-        node.self_shape = self.shape
         node.dim = dim
         record_several(results, node)
         return results
@@ -15763,3 +15761,77 @@ def logspace_Scalar_Tensor(below: Callable[..., Tensor]) -> Kernel:
 
 # logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 logspace_Scalar_Tensor_out = refuse_recording("logspace", 1, 4)
+
+
+# conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+conj_physical_out_ = refuse_recording("conj_physical", 0, 1)
+
+
+# msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+msort_out = refuse_recording("msort", 0, 1)
+
+
+# linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+linalg_matmul_out = refuse_recording("linalg_matmul", 0, 1, 2)
+
+
+# ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
+ger_out = refuse_recording("ger", 0, 1, 2)
+
+
+# matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
+matrix_power_out = refuse_recording("matrix_power", 0, 2)
+
+
+# inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+inverse_out = refuse_recording("inverse", 0, 1)
+
+
+# linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
+linalg_det_out = refuse_recording("linalg_det", 0, 1)
+
+
+# linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+linalg_pinv_out = refuse_recording("linalg_pinv", 0, 3)
+
+
+# linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
+linalg_matrix_rank_out = refuse_recording("linalg_matrix_rank", 0, 3)
+
+
+# nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
+nuclear_norm_out = refuse_recording("nuclear_norm", 0, 2)
+
+
+# softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+softmax_int_out = refuse_recording("softmax", 0, 3)
+
+
+# log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+log_softmax_int_out = refuse_recording("log_softmax", 0, 3)
+
+
+# log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+log_sigmoid_out = refuse_recording("log_sigmoid", 0, 1)
+
+
+# nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+nll_loss_out = refuse_recording("nll_loss", 0, 1, 2, 5)
+
+
+# nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, *,
+#     Tensor(a!) out) -> Tensor(a!)
+nll_loss2d_out = refuse_recording("nll_loss2d", 0, 1, 2, 5)
+
+
+# multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
+multilabel_margin_loss_out = refuse_recording("multilabel_margin_loss", 0, 1, 3)
+
+
+# adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)
+adaptive_avg_pool2d_out = refuse_recording("adaptive_avg_pool2d", 0, 2)
+
+
+# adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)
+adaptive_avg_pool3d_out = refuse_recording("adaptive_avg_pool3d", 0, 2)

@@ -62,6 +62,7 @@ from opwright.errors import (
     RegistrationError,
 )
 from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
+from opwright.keys import DispatchKey
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
@@ -116,6 +117,7 @@ __all__ = [
     "AutogradError",
     "DataDependentOutputError",
     "DispatchError",
+    "DispatchKey",
     "DynamicOutputShapeError",
     "FakeKernelError",
     "Generator",
@@ -208,8 +210,15 @@ __all__ = [
 __all__ += _generated.__all__
 
 
+# Parts that are loaded when they are first named.
+_LAZY = ("_subclasses", "autocast", "fake", "fake_profile", "python_dispatch", "symbolic", "testing", "utils")
+
+
 def __getattr__(name: str) -> _Any:
-    """Parts that are loaded when they are first named: `opwright.fake`, `opwright.symbolic`, `opwright.testing`."""
-    if name in ("_subclasses", "autocast", "fake", "python_dispatch", "symbolic", "testing", "utils"):
+    if name in _LAZY:
         return _import_module(f"opwright.{name}")
     raise AttributeError(f"module 'opwright' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted((*__all__, *_LAZY, "__version__"))

@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 def adapt_user_kernel(operator: Operator, function: Function) -> Function:
     """A function on Tensors, called as PyTorch calls Python kernels. Results that do not fit raise RuntimeError."""
     signature = operator.signature
-    check = return_checker(operator, refuses_none=True)
+    check = return_checker(operator, function, refuses_none=True)
     split = signature.split
     if signature.is_plain and signature.returns == ("Tensor",):
 
@@ -41,7 +41,7 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
 
 def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Function:
     """A boxed fallback, told the operator and the keys of the call."""
-    check = return_checker(operator)
+    check = return_checker(operator, function)
     split = operator.signature.split
 
     def call(*args: Any) -> Any:
@@ -54,7 +54,7 @@ def adapt_boxed(operator: Operator, function: Function, keyset: KeySet) -> Funct
 def adapt_array_kernel(operator: Operator, function: Function) -> Function:
     """A function on arrays. It returns new arrays, views of its arguments where the schema says so, and for written
     arguments the array it was given (or None for all of them)."""
-    check = return_checker(operator)
+    check = return_checker(operator, function)
     signature = operator.signature
     tensors = signature.tensors
     single = len(signature.returns) == 1

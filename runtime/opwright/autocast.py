@@ -12,10 +12,10 @@ It is reached within `opwright.dispatch.include_keys("Autocast")`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from opwright.dtypes import FLOATING, DType, as_dtype, float32, float64
+from opwright.results import tensors_of
 from opwright.tensor import Tensor
 
 __all__ = ["cached_cast", "promote_type"]
@@ -44,7 +44,7 @@ def promote_type(dtype: object, *values: Any, device_type: str | None = None) ->
     if lower == float64:
         raise RuntimeError("promote_type: float64 is no dtype that autocast runs operators in")
     found = lower
-    for tensor in _tensors(values):
+    for tensor in tensors_of(values):
         if not _is_eligible(tensor, device_type):
             continue
         if float32 in (found, tensor.dtype):
@@ -58,11 +58,3 @@ def promote_type(dtype: object, *values: Any, device_type: str | None = None) ->
 
 def _is_eligible(tensor: Tensor, device_type: str | None) -> bool:
     return tensor.dtype in FLOATING and tensor.dtype != float64 and device_type in (None, tensor.device.type)
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif type(value) in (list, tuple):
-            yield from _tensors(value)

@@ -74,11 +74,13 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     without recording these or counting what they write: the wrapper does that for the whole."""
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
-    if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, entry):
-        return _for_autograd("forward", "differentiating", operator, _chain(operator, keys & ~TANGENT, is_wrapped))
     if registration is None:
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
-            return _writes_alone
+            return (
+                _for_autograd("forward", "differentiating", operator, _writes_alone)
+                if keys & TANGENT
+                else _writes_alone
+            )
         raise ambiguous(operator) if entry.rule == AMBIGUOUS else missing(operator, key, keys)
     return compose_registration(operator, key, registration, keys, is_wrapped)
 
@@ -88,6 +90,9 @@ def compose_registration(
 ) -> Function:
     """One registration's kernel, serving `key` in a call with these keys. The lock is held and what it needs is loaded.
     Raises DispatchError."""
+    if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, registration):
+        below = compose_registration(operator, key, registration, keys & ~TANGENT, is_wrapped)
+        return _for_autograd("forward", "differentiating", operator, below)
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper):
         assert kernel.loaded is not None  # find_unloaded came first
@@ -138,15 +143,14 @@ def _calling(
             assert_never(kernel)
 
 
-def _sees_tangents(key: DispatchKey, entry: Entry) -> bool:
+def _sees_tangents(key: DispatchKey, registration: Registration) -> bool:
     """Whether what serves a key sees tensors with their tangents, since it calls other operators on them: a mode, a
     composite, a kernel of a user's at an Autograd key."""
     if key.bit > AUTOGRAD:  # each of its bits is lower
         return True
     if key.bit & AUTOGRAD:
-        kernel = entry.registration and entry.registration.kernel
-        return not isinstance(kernel, ArrayKernel | Wrapper | LazyWrapper)
-    return entry.rule == "math kernel"
+        return not isinstance(registration.kernel, ArrayKernel | Wrapper | LazyWrapper)
+    return registration.key is DispatchKey.CompositeImplicitAutograd
 
 
 def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) -> Function:
@@ -261,6 +265,8 @@ def find_unloaded_below(
 ) -> Callable[[], None] | None:
     """The same for one registration that serves `key`."""
     kernel = registration.kernel
+    if keys & TANGENT and not forward_rules.are_loaded():
+        return forward_rules.load_rules
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
         return kernel.load
     return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, VIEW
+from opwright.dtypes import INEXACT, DType, dtype_name
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, TANGENT, VIEW
+from opwright.state import with_modes
 from opwright.storage import Extra, set_array, storage_of
 
 if TYPE_CHECKING:
@@ -27,9 +28,11 @@ class Differentiable:
 
     def _check_no_tangent(self, what: str) -> None:
         """Raise RuntimeError where the tensor leaves the world in which it has a tangent."""
-        from opwright.autograd.tangents import are_seen, current_tangent
+        if not with_modes(self.keys) & TANGENT:
+            return
+        from opwright.autograd.tangents import current_tangent
 
-        if are_seen() and current_tangent(self) is not None:  # type: ignore[arg-type]
+        if current_tangent(self) is not None:  # type: ignore[arg-type]
             raise RuntimeError(
                 f"Can't {what} a Tensor that has a tangent: it would be lost. Use tensor.detach() first."
             )
@@ -37,7 +40,8 @@ class Differentiable:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this tensor."""
-        if not self.requires_grad:
+        self._refresh()
+        if not self.keys & GRAD:
             return True
         from opwright.autograd.nodes import AccumulateGrad
 
@@ -46,8 +50,10 @@ class Differentiable:
     @property
     def requires_grad(self) -> bool:
         """Whether gradients are recorded. Setting it raises RuntimeError for dtypes that have none."""
-        if self.keys & VIEW:
+        try:
             self._refresh()
+        except RuntimeError:
+            return True  # as what was written to requires grad; `grad_fn` says why there is no history
         return self.keys & GRAD != 0
 
     @requires_grad.setter
@@ -194,6 +200,7 @@ class Differentiable:
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
+        self._refresh()
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         from opwright.autograd.recording import retain_grad
@@ -235,5 +242,5 @@ class Differentiable:
 
 def check_differentiable(dtype: DType, message: str) -> None:
     """Raise RuntimeError with `message` for a dtype that cannot require gradients."""
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         raise RuntimeError(message)

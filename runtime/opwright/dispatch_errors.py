@@ -35,7 +35,7 @@ def missing(operator: Operator, key: DispatchKey, keys: int) -> DispatchError:
             f"could not run {operator.name}: there were no tensor arguments to dispatch on (an empty list of tensors "
             "holds none), and no fallback function is registered for the operator"
         )
-    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator)}")
+    return DispatchError(f"{problem}{lost_kernels.why(operator.name)}.\n{_registered(operator, key)}")
 
 
 def unbound(operator: Operator, key: DispatchKey, registration: Registration) -> DispatchError:
@@ -59,12 +59,12 @@ def ambiguous(operator: Operator) -> DispatchError:
     )
 
 
-def _registered(operator: Operator) -> str:
-    """Which kernels there are, and which are only declared."""
+def _registered(operator: Operator, missing: DispatchKey | None = None) -> str:
+    """Which kernels there are, and which are only declared. What serves the missing one says that it is missing."""
     bound: list[str] = []
     declared: list[str] = []
     for key, found in operator.registrations.items():
-        if not found:
+        if not found or key is missing:
             continue
         newest = found[-1]
         name = key.name if isinstance(key, DispatchKey) else key

@@ -31,6 +31,7 @@ from opwright.state import active_modes
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
+    from opwright.forward_rules import ForwardRule
     from opwright.packets import Packet
 
 __all__ = ["Operator", "declare", "find_operator", "operators"]
@@ -50,8 +51,8 @@ class Operator(Entries):
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "kwarg_only", "namespace", "overload",
-        "result", "straight_stub", "table", "tags",
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "forward_rule", "kwarg_only",
+        "namespace", "overload", "result", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -75,6 +76,7 @@ class Operator(Entries):
         self.table: dict[int, Kernel] = {}
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
+        self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
         self._signature: Signature | None = None
         with lock:
             known = operators.setdefault(name, self)

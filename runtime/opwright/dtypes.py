@@ -61,6 +61,7 @@ PUBLIC: Final[dict[str, DType]] = {
 CANONICAL: Final[dict[DType, DType]] = {dtype: dtype for dtype in PUBLIC.values()}
 FLOATING: Final = frozenset((float16, bfloat16, float32, float64))
 COMPLEX: Final = frozenset((complex64, complex128))
+INEXACT: Final = FLOATING | COMPLEX  # what can have a gradient
 INTEGRAL: Final = frozenset((uint8, uint16, uint32, uint64, int8, int16, int32, int64))
 BAREBONES: Final = frozenset((uint16, uint32, uint64))
 REDUCED: Final = frozenset((float16, bfloat16))
@@ -171,7 +172,7 @@ def to_complex(dtype: DType) -> DType:
 
 def to_float(dtype: DType) -> DType:
     """The dtype of a floating-point result: the default dtype for bool and integers, else the dtype itself."""
-    return dtype if dtype in FLOATING or dtype in COMPLEX else _default
+    return dtype if dtype in INEXACT else _default
 
 
 def is_floating_point(value: Any) -> bool:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.registrations import lock
+
+if TYPE_CHECKING:
+    from opwright.dispatcher import Operator
 
 __all__ = ["ForwardRule", "TangentFormula", "find_rule", "load_rules", "name_rules", "remove_rule", "set_rule"]
 
@@ -51,17 +54,19 @@ def name_rules(namespace: str, module: str) -> None:
         _unloaded.append((namespace, module))
 
 
-def set_rule(operator: str, rule: ForwardRule) -> None:
-    """Give an operator a rule, for calls that were not composed yet."""
+def set_rule(operator: Operator, rule: ForwardRule) -> None:
+    """Give an operator a rule, which is gone with it; in place of the one that a generated module has."""
     with lock:
-        _rules[operator] = rule
+        operator.forward_rule = rule
+        operator.forget_table()
 
 
-def remove_rule(operator: str, rule: ForwardRule) -> None:
+def remove_rule(operator: Operator, rule: ForwardRule) -> None:
     """Take a rule back, unless another one has taken its place."""
     with lock:
-        if _rules.get(operator) is rule:
-            del _rules[operator]
+        if operator.forward_rule is rule:
+            operator.forward_rule = None
+            operator.forget_table()
 
 
 def are_loaded() -> bool:
@@ -76,11 +81,11 @@ def load_rules() -> None:
         rules: Mapping[str, ForwardRule] = importlib.import_module(module).RULES
         with lock:
             for name, rule in rules.items():
-                _rules.setdefault(f"{namespace}::{name}", rule)
+                _rules[f"{namespace}::{name}"] = rule
             if (namespace, module) in _unloaded:
                 _unloaded.remove((namespace, module))
 
 
-def find_rule(operator: str) -> ForwardRule | None:
-    """The rule of an operator, by its whole name."""
-    return _rules.get(operator)
+def find_rule(operator: Operator) -> ForwardRule | None:
+    """The rule of an operator: its own, else that of a generated module."""
+    return operator.forward_rule or _rules.get(operator.name)

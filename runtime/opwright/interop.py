@@ -79,6 +79,7 @@ class Exchangeable:
             raise RuntimeError(
                 "Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach() first."
             )
+        self._check_no_tangent("get __cuda_array_interface__ on")  # type: ignore[attr-defined]
         interface: dict[str, Any] = array.__cuda_array_interface__
         return interface
 
@@ -92,10 +93,11 @@ class Exchangeable:
     ) -> Any:
         """A DLPack capsule over the same memory.
 
-        Raises BufferError if gradients are recorded or the array cannot be exported.
+        Raises BufferError if gradients are recorded or the array cannot be exported, RuntimeError for a tangent.
         """
         if self.requires_grad:  # type: ignore[attr-defined]
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        self._check_no_tangent("export")  # type: ignore[attr-defined]
         options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         given = {name: value for name, value in options.items() if value is not None}
         return dlpack.export(self.array, given)  # type: ignore[attr-defined]

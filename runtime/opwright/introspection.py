@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from opwright.signature import split_types
@@ -13,12 +13,21 @@ if TYPE_CHECKING:
     from opwright.dispatcher import Operator
     from opwright.packets import Packet
 
-__all__ = ["ShownSignature", "declarations"]
+__all__ = ["ShownSignature", "declarations", "place_of"]
 
 
 def declarations(operators: Iterable[Operator]) -> str:
     """The declarations of operators, one a line: the docstring of a function that stands for them."""
     return "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """A function's name, file and line: those of what it is a decorated or partial form of."""
+    while inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None):
+        function = inner
+    name = getattr(function, "__qualname__", None) or repr(function)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
 
 
 class ShownSignature:

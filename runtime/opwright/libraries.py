@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +20,7 @@ from opwright.registry import Removable, as_key, generated_namespaces, register,
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
 
-__all__ = ["Library", "caller", "lasting_library", "split_name"]
+__all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
@@ -249,6 +250,7 @@ def _checked(fn: Any) -> Callable[..., Any]:
 
 
 def _boxed(fn: Callable[..., Any], with_keyset: bool) -> Boxed:
+    @functools.wraps(fn)
     def call(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return fn(keyset, operator, *args, **kwargs) if with_keyset else fn(operator, *args, **kwargs)
 

@@ -202,3 +202,7 @@ def __getattr__(name: str) -> Any:
     from opwright import custom_ops
 
     return getattr(custom_ops, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -232,7 +232,8 @@ class Plan:
                 if result is given:
                     return False
             return True
-        return not any(may_share(result, given) for given in self._given)
+        # (an empty array shares memory with nothing, and may be an operand for all that)
+        return not any(result is given or may_share(result, given) for given in self._given)
 
     def _restride(self, result: Array) -> Array:
         form = self.form

@@ -9,7 +9,7 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, check_fits
+from opwright.dtypes import COMPLEX, FLOATING, INEXACT, DType, as_dtype, bool_, check_fits
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.promotion import NUMBERS as NUMBERS
@@ -95,7 +95,7 @@ def formatted_strides(shape: Shape, chosen: str | None) -> Shape:
 def check_inexact(operator: str, operand: Any) -> None:
     """Raise RuntimeError, as `torch.linalg` does, unless the dtype is floating point or complex."""
     dtype = as_dtype(operand.dtype)
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         raise RuntimeError(f"{operator}: Expected a floating point or complex tensor as input. Got {dtype}")
 
 

@@ -11,6 +11,7 @@ from opwright.dtypes import (
     BAREBONES,
     COMPLEX,
     FLOATING,
+    INEXACT,
     SCALAR_TYPE_NAME,
     DType,
     as_dtype,
@@ -89,7 +90,7 @@ def castable(source: DType, target: DType) -> bool:
     if source in COMPLEX:
         return target in COMPLEX
     if source in FLOATING:
-        return target in FLOATING or target in COMPLEX
+        return target in INEXACT
     return target is not bool_ or source is bool_
 
 

@@ -32,11 +32,11 @@ def new_result(plan: Plan, answer: Any) -> Tensor:
 
 
 def tensors_of(values: Any) -> Iterator[Tensor]:
-    """The tensors among values, and in lists among them."""
+    """The tensors among values, and in lists and tuples among them."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif type(value) in (list, tuple):
+        elif isinstance(value, list | tuple):
             yield from tensors_of(value)
 
 

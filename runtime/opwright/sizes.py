@@ -101,6 +101,10 @@ class _Number(_Symbolic):
     __slots__ = ()
     __hash__ = object.__hash__
 
+    def conjugate(self) -> Any:
+        """Itself, as of a real number: formulas of gradients ask any number."""
+        return self
+
     __add__, __radd__ = _binary("add"), _binary("radd")
     __sub__, __rsub__ = _binary("sub"), _binary("rsub")
     __mul__, __rmul__ = _binary("mul"), _binary("rmul")

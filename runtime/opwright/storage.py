@@ -28,11 +28,12 @@ class Storage:
     would move them along).
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "resizable", "rewrites", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "has_detached", "resizable", "rewrites", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
+        self.has_detached = False  # whether `detach_` was called on one of the tensors over it
         self.rewrites = 0  # how often a recorded write gave the tensors over it another history
         self.resizable = resizable
         self._flat: Array | None = None
@@ -225,15 +226,17 @@ class Extra:
     """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
     Only autograd looks into these, and there need not be any: of a view `rewrites`, how many of its storage's its
-    history knows, and `creation`, why it must not be written to in a recorded call; and the `tangent`.
+    history knows, and `creation`, why it must not be written to in a recorded call; when it left its graph, `detached`;
+    and the `tangent`.
     """
 
-    __slots__ = ("base", "creation", "grad", "rewrites", "storage", "tangent")
+    __slots__ = ("base", "creation", "detached", "grad", "rewrites", "storage", "tangent")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
     rewrites: int
     creation: str
+    detached: int  # the sequence of the next node
     tangent: Any  # an `opwright.autograd.tangents.Tangent`
 
     def __init__(self, storage: Storage | None = None, base: Tensor | None = None) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Final
 
-__all__ = ["Tag", "as_tags"]
+__all__ = ["Tag", "as_tags", "layout_tag"]
 
 
 class Tag(enum.StrEnum):
@@ -40,3 +41,17 @@ def as_tags(tags: str | Iterable[str] | None) -> tuple[Tag, ...]:
         return tuple(dict.fromkeys(map(Tag, names)))
     except ValueError as error:
         raise ValueError(f"{error}; the tags are {', '.join(Tag)}") from None
+
+
+_LAYOUTS: Final = (  # the strictest first
+    Tag.needs_exact_strides,
+    Tag.needs_contiguous_strides,
+    Tag.needs_fixed_stride_order,
+    Tag.flexible_layout,
+)
+
+
+def layout_tag(tags: Collection[str]) -> Tag:
+    """Which strides an operator defined by hand must be given by whoever rewrites programs: what the strictest of its
+    layout tags says; those of the eager call, `needs_exact_strides`, where it has none."""
+    return next((tag for tag in _LAYOUTS if tag in tags), Tag.needs_exact_strides)

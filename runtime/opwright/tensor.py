@@ -314,7 +314,12 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
-    own.base = base if root is None else root
+    if root is None:
+        own.base = base
+    else:
+        own.base = root
+        if creation := getattr(extra, "creation", ""):  # what must not be written to by itself, nor through a view
+            own.creation = creation
     own.grad = None
     keys = base.keys & _NOT_OF_VIEWS | VIEW
     if type(array) is ndarray:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.devices import backend_of
-from opwright.dtypes import COMPLEX, FLOATING, REDUCED
-from opwright.keys import GRAD, META, PYTHON, TANGENT
+from opwright.dtypes import INEXACT, REDUCED
+from opwright.keys import GRAD, META, PYTHON
 from opwright.state import with_modes
 
 __all__ = ["Valued", "fake_context"]
@@ -68,7 +68,7 @@ class Valued:
         return value
 
     def __index__(self: Any) -> int:
-        if self.numel() != 1 or self.dtype in FLOATING or self.dtype in COMPLEX:
+        if self.numel() != 1 or self.dtype in INEXACT:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -80,8 +80,7 @@ class Valued:
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            if self.keys & TANGENT:
-                self._check_no_tangent("call numpy() on")
+            self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, np.ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "

@@ -308,7 +308,7 @@ def test_show(project: Path) -> None:
 
 def test_version_and_help(project: Path) -> None:
     assert start(project, "--version").stdout.startswith("opwright ")
-    for command in ("generate", "check", "show", "table"):
+    for command in ("generate", "check", "show", "table", "test"):
         assert "usage: opwright" in run(project, command, "--help").stdout
 
 

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from custom_op_db import DTYPES, ENTRIES, NAMESPACE, Entry
 from oracle import call, difference, to_opwright, to_torch, torch
-from sampling import FLOAT64, sample
+from sampling import FLOAT32, FLOAT64, sample
 
 import opwright
 from opwright import Tensor
 from opwright.autograd import gradcheck, gradgradcheck
 from opwright.custom_ops import vmap_rules
 from opwright.dispatcher import operators
+from opwright.library import opcheck
 from opwright.testing import assert_close
 
 pytestmark = pytest.mark.oracle
@@ -117,6 +118,16 @@ def test_finite_differences(entry: Entry) -> None:
             return results[0] if len(results) == 1 else results
 
         assert gradcheck(function, args) and gradgradcheck(function, args)
+
+
+@pytest.mark.parametrize("records", [False, True])
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.op.__name__) for entry in ENTRIES])
+def test_opcheck(entry: Entry, records: bool) -> None:
+    for one in (one for dtype in (FLOAT64, FLOAT32) for one in entry.samples(dtype)):
+        args = [to_opwright(arg) for arg in one.args]
+        if records:
+            leaves_of(args)
+        assert set(opcheck(entry.op, args, one.kwargs).values()) == {"SUCCESS"}
 
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differentiating import unfiltered
+from differentiating import NOT_COMPARED, as_tuple, call_named, chosen, derivatives, flattened, overload, unfiltered
 from differentiating_twice import size_of
 from sampling import COMPLEX128, Sample, make
 
@@ -17,20 +17,8 @@ from opwright.autograd import forward_ad
 from opwright_codegen.derivative_model import Differentiability
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from differentiating_once import DIFFERENT_TANGENTS, Case, dual, tangent_of  # noqa: E402
 from oracle import copied, numpy_of, to_opwright  # noqa: E402
-from test_derivatives import (  # noqa: E402
-    DIFFERENT_TANGENTS,
-    NOT_COMPARED,
-    Case,
-    as_tuple,
-    call_named,
-    chosen,
-    derivatives,
-    dual,
-    flattened,
-    overload,
-    tangent_of,
-)
 from test_gradients import our_gradients  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]

@@ -26,7 +26,7 @@ from differentiating_twice import size_of
 from sampling import COMPLEX128, FLOAT64, Sample, make, sample
 
 import opwright
-from opwright.autograd import gradcheck, gradgradcheck
+from opwright.autograd import forward_ad, gradcheck, gradgradcheck
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -259,3 +259,26 @@ def test_gradcheck(name: str) -> None:
         gradgradcheck(call, call.inputs, fast_mode=True)
     if not checked and is_differentiable(name):
         pytest.fail("no sample was checked", pytrace=False)
+
+
+def inner(first: list[Any], second: list[Any]) -> float:
+    """Re(conj(a)·b), which gradients of complex numbers are for. None stands for zeros."""
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    return sum(float(np.vdot(a.detach().numpy(), b.detach().numpy()).real) for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", names())
+def test_forward_is_reverse(name: str) -> None:
+    """<v, J u> of both, to the last digits."""
+    for call in calls(name):
+        directions = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=7)) for each in call.inputs]
+        results = call(*call.inputs)
+        with forward_ad.dual_level():
+            duals = call(*[forward_ad.make_dual(x.detach(), u) for x, u in zip(call.inputs, directions, strict=True)])
+            tangents = [forward_ad.unpack_dual(each).tangent for each in duals]
+        places = [place for place, each in enumerate(results) if each.requires_grad]
+        outputs = [results[place] for place in places]
+        along = [to_tensors(make(tuple(each.shape), each.detach().array.dtype, seed=5)) for each in outputs]
+        gradients = opwright.autograd.grad(outputs, call.inputs, along, allow_unused=True)
+        forward, reverse = inner(along, [tangents[place] for place in places]), inner(directions, list(gradients))
+        assert forward == pytest.approx(reverse, rel=1e-8, abs=1e-8), call.sample

@@ -30,6 +30,7 @@ from oracle import copied, to_opwright
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 Tensor = opwright.Tensor
+SAMPLES_OF_EACH = 3
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,7 +47,7 @@ def twice(name: str, sample: Sample) -> None:
     """An operator, its backward, and the backward of that."""
     entry = derivatives().find(f"aten::{name}")
     assert entry is not None
-    values = {key: to_opwright(copied(value)) for key, value in named_arguments(entry, sample).items()}
+    values = {key: to_opwright(copied(value)) for key, value in named_arguments(entry.operator.schema, sample).items()}
     keys = {key for derivative in entry.derivatives if derivative.reason is None for key in derivative.inputs}
     leaves = [each for key in sorted(keys) for each in tensors_of(values[key]) if np.dtype(each.dtype).kind in "fc"]
     for leaf in leaves:
@@ -61,7 +62,8 @@ def twice(name: str, sample: Sample) -> None:
 
 @pytest.mark.parametrize("name", case_names())
 def test_no_operator_leaves_a_cycle(name: str) -> None:
-    for sample in chosen(name)[:3]:
+    samples, tried = chosen(name), 0
+    for sample in samples:
         try:
             twice(name, sample)
         except Exception:
@@ -72,6 +74,10 @@ def test_no_operator_leaves_a_cycle(name: str) -> None:
             twice(name, sample)
             cycles = gc.collect()
         assert cycles == 0, f"{cycles} objects wait for the collector after {sample}"
+        tried += 1
+        if tried == SAMPLES_OF_EACH:
+            return
+    assert tried or not samples, "no sample could be differentiated"
 
 
 def leaf() -> Tensor:

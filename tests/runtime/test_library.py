@@ -199,7 +199,9 @@ def test_a_kernel_that_returns_none(library: Library) -> None:
     for name, result in (("f", None), ("g", (X, None)), ("h", (None, 1)), ("masked", (None, X))):
         library.impl(name, lambda x, output_mask=None, result=result: result, "CPU")
     for name in ("f", "g"):
-        with pytest.raises(RuntimeError, match=r"None where a Tensor is declared.*return statement missing"):
+        with pytest.raises(
+            RuntimeError, match=r"must return Tensor.*, but returned None: is a return statement missing"
+        ):
             getattr(namespace(library), name)(X)
     assert namespace(library).h(X) == (None, 1)
     assert namespace(library).masked(X, [False, True]) == (None, X)

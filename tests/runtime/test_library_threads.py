@@ -19,7 +19,7 @@ from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
 from opwright.dispatcher import operators
 from opwright.errors import DispatchError
-from opwright.library import Library, get_kernel
+from opwright.library import Library, custom_op, get_kernel
 from opwright.overloads import overloads
 from opwright.registrations import kernels, lock
 from opwright.tensor import wrap
@@ -52,9 +52,11 @@ class Worker(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        steps = itertools.cycle((self.own_operator, self.shared_operator, self.fallback, self.lost))
+        steps = itertools.cycle(
+            (self.own_operator, self.shared_operator, self.fallback, self.lost, self.custom_operator)
+        )
         try:
-            while time.monotonic() < self.until or self.rounds < 4:
+            while time.monotonic() < self.until or self.rounds < 5:
                 next(steps)()
                 self.rounds += 1
         except BaseException as error:
@@ -118,6 +120,28 @@ class Worker(threading.Thread):
             gc.collect()
             assert time.monotonic() < deadline
 
+    def custom_operator(self) -> None:
+        """Defined, rendered, given gradients and another kernel, called and dropped; the code is shared by all."""
+
+        def function(x: np.ndarray, k: int) -> np.ndarray:
+            return x * k
+
+        name = f"{NAMESPACE}::custom{self.number}"
+        op = custom_op(name, function, mutates_args=())
+        x = opwright.tensor([1.0, 2.0], requires_grad=True)
+        assert (op(x, self.number).tolist(), op(np.ones(1), 2).tolist()) == ([self.number, 2 * self.number], [2])
+        op.register_autograd(lambda ctx, grad: (grad * self.number, None))
+        (grad,) = opwright.autograd.grad(op(x, 3).sum(), x)
+        assert grad.tolist() == [self.number, self.number]
+        op.register_kernel("cpu", lambda x, k: x + self.number)
+        with opwright.no_grad():
+            assert op(x, 0).tolist() == [1 + self.number, 2 + self.number]
+        operator = op._opoverload
+        del op
+        with pytest.raises(DispatchError, match="no longer defined"):
+            operator(X, 1)
+        assert name not in operators
+
 
 @pytest.mark.parametrize("seconds", [3, pytest.param(30, marks=pytest.mark.slow)])
 def test_threads_that_register_dispatch_and_drop(seconds: int) -> None:
@@ -166,7 +190,25 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096 / 2**20
 
+def custom(number, namespace):
+    def function(x: np.ndarray, n: int = 2) -> np.ndarray:
+        return x * n
+
+    op = opwright.library.custom_op(f"{namespace}::operator{number}", function, mutates_args=())
+    op.register_fake(lambda x, n: opwright.empty_like(x))
+    op.register_autograd(lambda ctx, grad: (grad * ctx.n, None), setup_context=keep)
+    assert op(np.ones(2)).tolist() == [2, 2]
+    op(leaf, 3).sum().backward()
+    return op
+
+def keep(ctx, inputs, output):
+    ctx.n = inputs[1]
+
+leaf = opwright.ones(2, requires_grad=True)
+
 def use(number, namespace):
+    if number % 3 == 2:
+        return custom(number, namespace)
     library = Library(namespace, "FRAGMENT")
     name = f"operator{number}"
     library.define(f"{name}(Tensor x, int n=2) -> Tensor")
@@ -178,7 +220,7 @@ def use(number, namespace):
 def use_and_drop(count):
     for number in range(count):  # by turns in one namespace and in one of its own, dropped and forgotten
         library = use(number, f"leak{number}" if number % 2 else "leak")
-        if number % 4 < 2:
+        if number % 4 < 2 and number % 3 < 2:
             library.destroy()
         del library
 

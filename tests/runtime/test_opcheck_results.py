@@ -164,7 +164,7 @@ def named(fake: Any) -> CustomOpDef:
             lambda x: (x.clone(), x.new_empty(4, device="cuda")),
             "Device mismatch in result 1: the fake kernel says cuda",
         ),
-        (lambda x: (x.clone(), None), "result 1: the fake kernel returns None, the operator a Tensor"),
+        (lambda x: (x.clone(), None), "must return Tensor as result 1, but returned NoneType None"),
         (
             lambda x: (x, x[0].clone()),
             "result 0 of the fake kernel shares memory with argument 'x', that of the operator with nothing",

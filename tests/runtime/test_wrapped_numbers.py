@@ -49,8 +49,13 @@ def test_the_kernel_of_the_operator_runs() -> None:
     """Not that of another overload: who registers a kernel for `add.Tensor` sees the call."""
     seen: list[Any] = []
     handle = opwright.library.Library("aten", "IMPL")
-    handle.impl("add.Tensor", lambda self, other: seen.append((other.shape, other.item())), "AutogradCPU")
-    aten.add.Tensor(X, 2)
+
+    def kernel(self: opwright.Tensor, other: opwright.Tensor) -> opwright.Tensor:
+        seen.append((other.shape, other.item()))
+        return self
+
+    handle.impl("add.Tensor", kernel, "AutogradCPU")
+    assert aten.add.Tensor(X, 2) is X
     handle.destroy()
     assert seen == [((), 2)]
 

@@ -44,10 +44,13 @@ _RESERVED = (
 @dataclass(frozen=True, slots=True)
 class Recording:
     """Who records an operator's calls: the function at a dispatch key, by which entry, the class of the node, and the
-    name that it shows, if that is another."""
+    name that it shows, if that is another.
+
+    Without an entry, and a node, it is a variant with `out=` of a composite, which refuses to be recorded.
+    """
 
     view: OperatorView
-    entry: Differentiability
+    entry: Differentiability | None
     key: str
     function: str
     node: str
@@ -62,7 +65,7 @@ _NUMBERS_ARE_TENSORS = {"add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div"
 class _Block:
     """What stands together in the module: a class and the wrappers that make it."""
 
-    node: NodeClass
+    node: NodeClass | None
     wrappers: tuple[Wrapper, ...]
     refusals: tuple[Refusal, ...]
 
@@ -93,7 +96,24 @@ def recordings(view: NamespaceView, operators: OperatorSet, derivatives: Derivat
             for variant in variants:
                 wanted = variant.stub if key == DEFAULT_KEY else f"{variant.stub}_{key}"
                 found.append(Recording(variant, entry, dispatch, namer.claim(wanted), node, shown))
+    for variant in _refused(view, groups):
+        found.append(Recording(variant, None, "Autograd", namer.claim(variant.stub), "", ""))
     return tuple(found)
+
+
+def _refused(view: NamespaceView, groups: Mapping[str, OperatorGroup]) -> Iterator[OperatorView]:
+    """Variants with `out=`, with kernels of their own, of operators that record what they are made of."""
+    for name, variant in view.operators.items():
+        group = groups.get(name)
+        if variant.schema.kind is not SchemaKind.OUT or group is None or group.functional is None:
+            continue
+        functional = group.functional.schema
+        if (
+            variant.operator.kernel("CompositeImplicitAutograd") is None
+            and group.functional.kernel("CompositeImplicitAutograd") is not None
+            and any(argument.type.is_tensor_like for argument in functional.arguments)
+        ):
+            yield variant
 
 
 def without_history(
@@ -171,7 +191,7 @@ def context(
     """What the template shows; None where nothing is recorded. `shims` are those of the CPU."""
     if not found:
         return None
-    formulas = [formula for recording in found for formula in _formulas(recording.entry)]
+    formulas = [each for recording in found if recording.entry for each in _formulas(recording.entry)]
     taken = (*_RESERVED, *(recording.function for recording in found))
     modules, spelled = backward_functions(formulas, functions, taken)
     by_node: dict[str, list[Recording]] = {}
@@ -187,17 +207,19 @@ def _block(
     functions: Mapping[str, str],
     shims: Mapping[str, ShimNames],
 ) -> _Block:
-    first = own[0]
+    entry = own[0].entry
+    if entry is None:
+        return _Block(None, (), tuple(refusal(each.view, each.function) for each in own))
     builder = NodeBuilder(
-        view.operators[first.entry.operator.name],
-        first.entry,
-        first.node,
-        first.shown,
+        view.operators[entry.operator.name],
+        entry,
+        own[0].node,
+        own[0].shown,
         view.builtins,
         view.calls,
         functions,
     )
-    guard = _guard(first.entry, view)
+    guard = _guard(entry, view)
     wrappers = []
     refusals = []
     for recording in own:
@@ -236,7 +258,8 @@ def _formulas(entry: Differentiability) -> Iterator[Formula]:
 def _imports(blocks: Sequence[_Block], modules: Mapping[str, str], view: NamespaceView) -> str:
     texts: list[str] = []
     for block in blocks:
-        texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
+        if block.node is not None:
+            texts += (block.node.base, *block.node.fields, block.node.signature, *block.node.statements)
         for wrapper in block.wrappers:
             texts += (wrapper.head, wrapper.signature, *wrapper.statements)
         texts += [each.value for each in block.refusals]

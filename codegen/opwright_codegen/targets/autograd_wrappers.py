@@ -51,8 +51,11 @@ class Refusal:
     value: str
 
 
-def refusal(view: OperatorView, name: str, inputs: Sequence[str]) -> Refusal:
-    """The wrapper of a variant with `out=`: none of its differentiable inputs and outputs may require grad."""
+def refusal(view: OperatorView, name: str, inputs: Sequence[str] | None = None) -> Refusal:
+    """The wrapper of a variant with `out=`: none of its differentiable inputs, any tensor if none are given, and of its
+    outputs may require grad."""
+    if inputs is None:
+        inputs = [argument.name for argument in view.schema.arguments if argument.type.is_tensor_like]
     asked = {*inputs, *(argument.name for argument in view.schema.out_arguments)}
     positions = [str(place) for place, argument in enumerate(view.schema.arguments) if argument.name in asked]
     value = bracketed("refuse_recording(", [quoted(view.schema.name.base), *positions], ")", 0)

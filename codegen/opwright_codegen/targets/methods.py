@@ -142,7 +142,7 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     groups = methods_of(view, operators)
     if not groups:
         return None
-    moved = [found for base, group in groups.items() if (found := _moved(view, base, group)) is not None]
+    moved = [found for base, group in groups.items() if (found := _moved(base, group)) is not None]
     names = {found.name for found in moved}
     functions = {base: view.names.packets[base].function for base in groups}
     words = {"Tensor"}
@@ -158,7 +158,7 @@ def context(view: NamespaceView) -> dict[str, object] | None:
     }
 
 
-def _moved(view: NamespaceView, base: str, group: tuple[OperatorView, ...]) -> Moved | None:
+def _moved(base: str, group: tuple[OperatorView, ...]) -> Moved | None:
     chosen = next(o for o in group if "method" in o.operator.variants)
     position = next((i for i, p in enumerate(chosen.parameters) if p.argument.name == "self"), 0)
     if position == 0:

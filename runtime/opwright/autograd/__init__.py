@@ -1,13 +1,16 @@
-"""Gradients: `backward`, `grad`, `Function`, and the modes that say whether operators are recorded."""
+"""Gradients: `backward`, `grad`, `Function`, `gradcheck`, and the modes that say whether operators are recorded.
+
+The names are `torch.autograd`'s. `forward_ad` and `functional` are modules, as there.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from opwright.autograd import detach as _detach  # noqa: F401
+from opwright.autograd import detach as _detach  # noqa: F401 (it registers kernels)
 from opwright.autograd import graph
-from opwright.autograd import resizing as _resizing  # noqa: F401
+from opwright.autograd import resizing as _resizing  # noqa: F401 (it registers kernels)
 from opwright.autograd.anomaly import detect_anomaly, set_detect_anomaly
 from opwright.autograd.differentiate import backward, grad
 from opwright.autograd.function import Function, once_differentiable
@@ -35,12 +38,23 @@ __all__ = [
 ]  # fmt: skip
 
 
+# What is loaded when it is first named, and from where.
+_LAZY: Final = {
+    "autograd_not_implemented_fallback": "fallbacks",
+    "forward_ad": "forward_ad",
+    "functional": "functional",
+    "gradcheck": "checking",
+    "gradgradcheck": "checking",
+    "inplace_or_view_fallback": "fallbacks",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Checks, forward mode, and the kernels for operators without formulas are loaded when they are first named."""
-    if name in ("forward_ad", "functional"):
-        return import_module(f"opwright.autograd.{name}")
-    if name in ("gradcheck", "gradgradcheck"):
-        return getattr(import_module("opwright.autograd.checking"), name)
-    if name in ("autograd_not_implemented_fallback", "inplace_or_view_fallback"):
-        return getattr(import_module("opwright.autograd.fallbacks"), name)
-    raise AttributeError(f"module 'opwright.autograd' has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_LAZY[name]}")
+    return module if name == _LAZY[name] else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_LAZY})

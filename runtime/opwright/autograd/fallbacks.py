@@ -11,7 +11,7 @@ through that. Operators that the kernel calls are recorded, and then those gradi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.autograd.nodes import Node
@@ -27,9 +27,10 @@ from opwright.autograd.recording import (
     record,
     register_hook,
 )
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
 from opwright.registrations import Wrapper
+from opwright.results import tensors_of
 from opwright.tensor import Tensor, wrap_view
 
 if TYPE_CHECKING:
@@ -99,32 +100,47 @@ def _recording(operator: Operator, below: Kernel, kind: type[Any]) -> Kernel:
     written = [position for position in sorted(signature.written) if position < signature.positional]
 
     def kernel(*args: Any) -> Any:
-        operands = list(_tensors(args[position] for position in inputs))
+        operands = list(tensors_of(args[position] for position in inputs))
         edges = edges_of(operands)
         if not any(edge is not None for edge in edges):
             return below(*args)
-        if any(map(_has_gradient, _tensors(args[position] for position in outs))):
+        if any(each.dtype in INEXACT for each in tensors_of(args[position] for position in outs)):
             check_out(operator.name.partition(".")[0], *operands)
-        targets = list(_tensors(args[position] for position in written))
-        for target in targets:
-            check_inplace(target)
+        targets = _checked_targets(operator, args, written)
         before = edges_of(targets)
         result = below(*args)
         for target, edge in zip(targets, before, strict=True):
             if target.edge is not edge:
                 _warn_of(operator, target)
-            elif _has_gradient(target):
+            elif target.dtype in INEXACT:
                 others = tuple(e for tensor, e in zip(operands, edges, strict=True) if tensor is not target)
                 rebase_history(target, _node(NotImplementedNode, operator, (edge, *others)))
-        for each in _tensors((result,)):
+        for each in tensors_of((result,)):
             if each.edge is None:
-                if _has_gradient(each):
+                if each.dtype in INEXACT:
                     record(each, _node(kind, operator, edges))
             elif not any(each is operand for operand in operands):
                 _warn_of(operator, each)
         return result
 
     return kernel
+
+
+def _checked_targets(operator: Operator, args: Sequence[Any], written: Sequence[int]) -> list[Tensor]:
+    """The tensors that a recorded call writes to. Raises RuntimeError where it may not."""
+    targets = []
+    for position in written:
+        for target in tensors_of((args[position],)):
+            try:
+                check_inplace(target)
+            except RuntimeError as error:
+                name = operator.signature.names[position]
+                raise RuntimeError(
+                    f"{operator.name} writes to argument '{name}': {error} Give it a copy ({name}.clone()), or call it "
+                    "under opwright.no_grad()"
+                ) from None
+            targets.append(target)
+    return targets
 
 
 def _node(kind: type[Any], operator: Operator, edges: Sequence[Any]) -> Any:
@@ -145,19 +161,6 @@ def _warn_of(operator: Operator, tensor: Tensor) -> None:
         )
 
     register_hook(tensor, warn)
-
-
-def _has_gradient(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among values and in lists of them."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, list | tuple):
-            yield from _tensors(value)
 
 
 def _inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
@@ -196,7 +199,7 @@ def count_writes(operator: Operator, below: Kernel) -> Kernel:
     written = sorted(operator.signature.written)
 
     def kernel(*args: Any) -> Any:
-        targets = list(_tensors(args[position] for position in written))
+        targets = list(tensors_of(args[position] for position in written))
         for target in targets:
             check_writable(target)
         result = below(*args)

@@ -18,15 +18,16 @@ from opwright.autograd.tangents import (
     Tangent,
     current_cell,
     ignoring_tangents,
+    may_have_tangent,
     new_tangent,
     set_tangent,
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
-from opwright.dtypes import COMPLEX, FLOATING
 from opwright.errors import AutogradError, DispatchError
 from opwright.forward_rules import ForwardRule, TangentFormula, find_rule
 from opwright.keys import TANGENT, VIEW
+from opwright.results import tensors_of
 from opwright.signature import Signature
 from opwright.storage import Extra, PlainStorage, storage_of
 from opwright.tensor import Tensor
@@ -34,7 +35,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["differentiating", "or_zeros", "primal_of", "sum_terms"]
+__all__ = ["differentiating", "or_zeros", "sum_terms"]
 
 Kernel = Callable[..., Any]
 _Tangents = Mapping[int, Any]  # by position: a Tensor, or a list of Tensors and None
@@ -80,7 +81,7 @@ class _Layer:
         self.operator = operator
         self.below = below
         self.signature = operator.signature
-        self.rule = find_rule(operator.name)
+        self.rule = find_rule(operator)
 
     def call(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """Call what is below, and give the results their tangents."""
@@ -96,7 +97,7 @@ class _Layer:
             return self._inplace(rule, args, tangents, level)
         result = self.below(*args)
         if tangents:
-            taken = tuple(_tensors(list(tangents.values())))
+            taken = tuple(tensors_of(tangents.values()))
             for output, value in self._computed(rule, args, tangents, result):
                 _give(output, value, level, taken)
         return result
@@ -113,10 +114,10 @@ class _Layer:
     def _without_rule(self, args: tuple[Any, ...], cells: Mapping[int, Any]) -> Any:
         """A call that no formula is about: an error, unless no result could have a tangent."""
         first = next(iter(cells))
-        if any(_is_differentiable(each) for position in self.signature.written for each in _tensors([args[position]])):
+        if any(may_have_tangent(each) for position in self.signature.written for each in tensors_of([args[position]])):
             self._refuse(first)
         result = self.below(*args)
-        if any(_is_differentiable(each) for each in _tensors([result])):
+        if any(may_have_tangent(each) for each in tensors_of([result])):
             self._refuse(first)
         return result
 
@@ -141,7 +142,7 @@ class _Layer:
         results = result if isinstance(result, tuple) else (result,)
         found: list[tuple[Any, Any]] = []
         for formula in rule.formulas:
-            if not any(_is_differentiable(each) for place in formula.outputs for each in _tensors([results[place]])):
+            if not any(may_have_tangent(each) for place in formula.outputs for each in tensors_of([results[place]])):
                 continue
             value = _compute(formula, args, tangents, results)
             values = value if len(formula.outputs) > 1 else (value,)
@@ -161,12 +162,12 @@ class _Layer:
         if 0 in tangents and is_grad_enabled():  # the formula may save it, and it will be written
             tangents = {**tangents, 0: aten("clone")(tangents[0])}
         result = self.below(*args)
-        if not _is_differentiable(args[0]):
+        if not may_have_tangent(args[0]):
             return result
         if not tangents:
             write_tangent(args[0], None, level)
             return result
-        taken = tuple(_tensors(list(tangents.values())))
+        taken = tuple(tensors_of(tangents.values()))
         for output, value in self._computed(rule, before, tangents, result):
             write_tangent(output, value, level, taken)
         if (node := _writer_of(args[0])) is not None:
@@ -219,11 +220,11 @@ def _compute(formula: TangentFormula, args: Sequence[Any], tangents: _Tangents, 
 def _primals(value: Any) -> Any:
     """A value as formulas see it: tensors without tangents, which saved ones would bring into a backward pass."""
     if isinstance(value, Tensor):
-        return primal_of(value)
+        return _primal(value)
     return [_primals(item) for item in value] if isinstance(value, list) else value
 
 
-def primal_of(tensor: Tensor) -> Tensor:
+def _primal(tensor: Tensor) -> Tensor:
     """The same tensor, at the same place of the graph, without a tangent."""
     if type(tensor) is not Tensor or not (tensor.keys & TANGENT or tensor.edge is not None):
         return tensor
@@ -240,26 +241,11 @@ def _give(output: Any, value: Any, level: Level, taken: tuple[Tensor, ...]) -> N
     if isinstance(output, list):
         for item, each in zip(output, value or (), strict=True):
             _give(item, each, level, taken)
-    elif output is not None and value is not None and _is_differentiable(output):
+    elif output is not None and value is not None and may_have_tangent(output):
         is_view = output._base is not None and value._base is not None and value.stride() == output.stride()
         set_tangent(output, value if is_view else new_tangent(value, output, taken), level)
         if output.edge is not None:
             note_tangent(output, node_of(output.edge), number_of(output.edge))
-
-
-def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and (value.dtype in FLOATING or value.dtype in COMPLEX)
-
-
-def _tensors(values: Sequence[Any]) -> list[Tensor]:
-    """The tensors among the values, and in lists and tuples among them."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            found += _tensors(value)
-    return found
 
 
 # -- what generated formulas call

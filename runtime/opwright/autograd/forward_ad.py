@@ -20,7 +20,7 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
-from opwright.dtypes import COMPLEX, FLOATING, dtype_name
+from opwright.dtypes import INEXACT, dtype_name
 from opwright.keys import TANGENT, VIEW
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensor import Tensor
@@ -89,7 +89,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, value in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
             raise TypeError(f"Expected {name} to be a Tensor, but got: {type(value).__name__}")
-        if value.dtype not in FLOATING and value.dtype not in COMPLEX:
+        if value.dtype not in INEXACT:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {dtype_name(value.dtype)}")
     check_fit(tensor, tangent)
     if current_tangent(tensor) is not None:

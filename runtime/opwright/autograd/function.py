@@ -54,7 +54,8 @@ class FunctionCtx(MultipleOutputs):
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}"
+                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}: keep "
+                    "what is no Tensor as an attribute, ctx.name = value"
                 )
         self._to_save = tensors
 

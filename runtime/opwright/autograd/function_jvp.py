@@ -14,11 +14,11 @@ from opwright.autograd.tangents import (
     check_fit,
     current_cell,
     ignoring_tangents,
+    may_have_tangent,
     new_tangent,
     set_tangent,
     write_tangent,
 )
-from opwright.dtypes import COMPLEX, FLOATING
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -66,14 +66,10 @@ def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
     """What `jvp` gets for an input."""
     if cell is not None:
         return cell.value
-    if not ctx.materialize_grads or not _has_tangent(value):
+    if not ctx.materialize_grads or not may_have_tangent(value):
         return None
     zeros: Tensor = aten("zeros_like")(value.detach())
     return zeros
-
-
-def _has_tangent(value: Any) -> bool:
-    return isinstance(value, Tensor) and (value.dtype in FLOATING or value.dtype in COMPLEX)
 
 
 def _give(
@@ -81,7 +77,7 @@ def _give(
     level: Level, taken: tuple[Tensor, ...],
 ) -> None:  # fmt: skip
     where = f"{ctx.function.__name__}.jvp"
-    if not _has_tangent(output) or number in ctx.without_gradient:
+    if not may_have_tangent(output) or number in ctx.without_gradient:
         if value is not None:
             raise RuntimeError(
                 f"{where} returned a tangent at position {number}, but output {number} of forward is not "

@@ -10,7 +10,7 @@ from opwright.autograd.nodes import Node, next_sequence
 from opwright.autograd.recording import check_inplace, check_writable, increment_version, mark_view, rebase_history
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.autograd.views import ViewOfBase
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.keys import GRAD, VIEW
 from opwright.tensor import Tensor, wrap_view
 
@@ -70,7 +70,7 @@ def _result(
         return output
     is_dirty = any(output is tensor for tensor in ctx._dirty)
     is_input = id(output) in given
-    if any(output is tensor for tensor in ctx._non_differentiable) or not _has_gradient(output):
+    if any(output is tensor for tensor in ctx._non_differentiable) or output.dtype not in INEXACT:
         ctx.outputs = [None if place == number else each for place, each in enumerate(ctx.outputs)]
         if is_input and output.edge is not None and not is_dirty:
             return output.detach()
@@ -146,7 +146,3 @@ def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_r
         else:
             saved.append(save(tensor) if is_recorded else (tensor, tensor._version if not tensor.is_inference() else 0))
     ctx._saved = tuple(saved)
-
-
-def _has_gradient(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING or tensor.dtype in COMPLEX

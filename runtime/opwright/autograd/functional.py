@@ -28,7 +28,7 @@ def vjp(
     with enable_grad():
         several, given = _inputs("vjp", inputs)
         given = _prepared(given, create_graph)
-        are_several, outputs = _outputs("vjp", func(*given), given, strict)
+        are_several, outputs = _outputs("vjp", func(*given), strict)
         direction = _direction("vjp", v, outputs, "output")
         found = _gradients("vjp", outputs, given, direction, create_graph, strict)
     return _shown(outputs, are_several, create_graph), _shown(found, several, create_graph)
@@ -45,7 +45,7 @@ def jvp(
         _, given = _inputs("jvp", inputs)
         direction = _direction("jvp", v, given, "input")
         given = _prepared(given, create_graph)
-        are_several, outputs = _outputs("jvp", func(*given), given, strict)
+        are_several, outputs = _outputs("jvp", func(*given), strict)
         dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in outputs)
         products = _gradients("jvp", outputs, given, dummies, True, strict)
         found = _gradients("jvp", products, dummies, direction, create_graph, strict)
@@ -78,7 +78,7 @@ def jacobian(
     with enable_grad():
         several, given = _inputs("jacobian", inputs)
         given = _prepared(given, create_graph)
-        are_several, outputs = _outputs("jacobian", func(*given), given, strict)
+        are_several, outputs = _outputs("jacobian", func(*given), strict)
         rows = [_rows(output, given, create_graph, strict) for output in outputs]
     shown = [_shown(row, several, create_graph) for row in rows]
     return tuple(shown) if are_several else shown[0]
@@ -121,12 +121,12 @@ def _forward_jacobian(func: Function, inputs: Tensors) -> Any:
             with forward_ad.dual_level():
                 dual = forward_ad.make_dual(value.detach(), aten("reshape")(direction, list(value.shape)))
                 duals = (*given[:place], dual, *given[place + 1 :])
-                _, outputs = _outputs("jacobian", func(*duals), duals, False)
+                _, outputs = _outputs("jacobian", func(*duals), False)
                 pairs = [forward_ad.unpack_dual(each) for each in outputs]
                 columns[-1].append(
                     [aten("zeros_like")(pair.primal) if pair.tangent is None else pair.tangent for pair in pairs]
                 )
-    are_several, outputs = _outputs("jacobian", func(*given), given, False)
+    are_several, outputs = _outputs("jacobian", func(*given), False)
     rows = []
     for number, output in enumerate(outputs):
         row = []
@@ -174,7 +174,7 @@ def vhp(
         several, given = _inputs("vhp", inputs)
         direction = _direction("vhp", v, given, "input")
         given = _prepared(given, create_graph)
-        _, outputs = _outputs("vhp", _scalar("vhp", func)(*given), given, strict)
+        _, outputs = _outputs("vhp", _scalar("vhp", func)(*given), strict)
         slopes = _gradients("vhp", outputs, given, None, True, strict)
         found = _gradients("vhp", slopes, given, direction, create_graph, strict)
     return _detached(outputs[0], create_graph), _shown(found, several, create_graph)
@@ -188,7 +188,7 @@ def hvp(
         several, given = _inputs("hvp", inputs)
         direction = _direction("hvp", v, given, "input")
         given = _prepared(given, create_graph)
-        _, outputs = _outputs("hvp", _scalar("hvp", func)(*given), given, strict)
+        _, outputs = _outputs("hvp", _scalar("hvp", func)(*given), strict)
         slopes = _gradients("hvp", outputs, given, None, True, strict)
         dummies = tuple(aten("zeros_like")(each).requires_grad_() for each in slopes)
         products = _gradients("hvp", slopes, given, dummies, True, strict)
@@ -224,7 +224,7 @@ def _prepared(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, .
     return tuple(each.detach().requires_grad_() for each in inputs)
 
 
-def _outputs(name: str, outputs: Any, inputs: tuple[Tensor, ...], strict: bool) -> tuple[bool, tuple[Tensor, ...]]:
+def _outputs(name: str, outputs: Any, strict: bool) -> tuple[bool, tuple[Tensor, ...]]:
     several = isinstance(outputs, tuple)
     found = _checked(name, "outputs of the user-provided function", outputs if several else (outputs,))
     if strict:

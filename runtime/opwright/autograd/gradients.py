@@ -10,7 +10,7 @@ import numpy as np
 
 from opwright.autograd.nodes import Edge, Node, Recorded, node_of, number_of
 from opwright.devices import Device
-from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.dtypes import COMPLEX, INEXACT, DType, dtype_name
 from opwright.layouts import Shape
 from opwright.tensor import Tensor
 
@@ -72,7 +72,7 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
-    if grad.dtype not in FLOATING and grad.dtype not in COMPLEX:
+    if grad.dtype not in INEXACT:
         raise RuntimeError(
             _invalid(node, index, f"expected a floating point or complex dtype, but got {dtype_name(grad.dtype)}")
         )

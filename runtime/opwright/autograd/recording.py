@@ -14,7 +14,7 @@ from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.signature import Signature
 from opwright.state import active_modes
@@ -68,7 +68,7 @@ def record(result: Tensor, node: Node) -> Tensor:
     node.extra = None
     node.shape = result.shape
     node.dtype = dtype = result.dtype
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         return result
     result.edge = node
     result.keys |= GRAD
@@ -83,7 +83,7 @@ def record_several(results: Sequence[Tensor | None], node: MultipleOutputs) -> N
     node.extra = None
     node.outputs = [None if result is None else (result.shape, result.dtype, result.device) for result in results]
     for number, result in enumerate(results):
-        if result is not None and (result.dtype in FLOATING or result.dtype in COMPLEX):
+        if result is not None and result.dtype in INEXACT:
             result.edge = node, number
             result.keys |= GRAD
             if result.keys & VIEW:
@@ -217,7 +217,7 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
     node.extra = None
     node.shape = tensor.shape
     node.dtype = dtype = tensor.dtype
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         return tensor
     extra = tensor.extra
     if extra is not None and extra.base is not None:
@@ -268,7 +268,7 @@ def refresh(view: Tensor) -> None:
         raise RuntimeError(
             _view_error(view, creation, "its base or another view of its base has been modified inplace")
         )
-    if view.dtype not in FLOATING and view.dtype not in COMPLEX:
+    if view.dtype not in INEXACT:
         return
     extra.rewrites = rewrites
     old = view.edge

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
-from opwright.autograd.nodes import Edge, MultipleOutputs, Node, node_of, number_of
+from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase
 from opwright.devices import Array
@@ -22,7 +22,7 @@ from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Saved", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
+    "Saved", "note_detached", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
     "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
@@ -167,7 +167,9 @@ def unpack(saved: Saved, node: Node) -> Tensor:
     if type(saved) is tuple:
         tensor: Tensor = saved[0]
         extra = tensor.extra
-        if extra is None or (storage := extra.storage) is None or storage.version == saved[1]:
+        if extra is None or (storage := extra.storage) is None:
+            return tensor
+        if storage.version == saved[1] and not storage.has_detached:
             return tensor
     return _unpack_uncommon(saved, node)
 
@@ -196,15 +198,20 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
     if saved is None:
         raise _freed(node)
     if type(saved) is tuple:
-        tensor, version = saved
-        raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
+        tensor: Tensor = saved[0]
+        version = saved[1]
+        if storage_of(tensor).version != version:
+            raise _modified(tensor, tensor.edge, version, storage_of(tensor).version)
+        if getattr(tensor.extra, "detached", -1) > node.sequence:
+            raise _detached(tensor, node)
+        return tensor
     if isinstance(saved, _SavedResult):
         edge = saved.edge(node)
         made = saved.tensor(edge)
         if saved.storage.version != saved.version:
             raise _modified(made, edge, saved.version, saved.storage.version)
         return made
-    return _unpack_hooked(saved, node)
+    return _unpack_hooked(saved)
 
 
 def _freed(node: Node) -> RuntimeError:
@@ -216,7 +223,7 @@ def _freed(node: Node) -> RuntimeError:
     )
 
 
-def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
+def _unpack_hooked(saved: _Packed) -> Tensor:
     if saved.storage.version != saved.version:
         raise _modified(None, saved.edge, saved.version, saved.storage.version)
     with no_grad():
@@ -233,6 +240,21 @@ def _unpack_hooked(saved: _Packed, node: Node) -> Tensor:
         made.edge = saved.edge
     move_tangent(made, saved.tangent)
     return made
+
+
+def note_detached(tensor: Tensor) -> None:
+    """Note that a tensor leaves its graph: nodes that saved it before must not take it for a constant."""
+    storage_of(tensor).has_detached = True
+    assert tensor.extra is not None  # it has the storage
+    tensor.extra.detached = next_sequence()
+
+
+def _detached(tensor: Tensor, node: Node) -> RuntimeError:
+    return RuntimeError(
+        f"a Tensor of {dtype_name(tensor.dtype)}, shape {list(tensor.shape)}, that {node.name()} saved has been "
+        "detached in place since: its gradient would be lost. Use detach() instead of detach_(), or detach_() before "
+        "the call"
+    )
 
 
 def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> RuntimeError:

@@ -17,7 +17,7 @@ from typing import Final
 
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
-from opwright.dtypes import COMPLEX, FLOATING, dtype_name
+from opwright.dtypes import COMPLEX, INEXACT, dtype_name
 from opwright.errors import AutogradError
 from opwright.keys import TANGENT
 from opwright.layouts import may_overlap_itself, span, surely_empty
@@ -27,7 +27,8 @@ from opwright.tensor import Tensor
 
 __all__ = [
     "Level", "Tangent", "are_seen", "cell_of", "check_fit", "current_cell", "current_level", "current_tangent",
-    "fit_tangent", "ignoring_tangents", "move_tangent", "new_tangent", "set_tangent", "tangent_of", "write_tangent",
+    "fit_tangent", "ignoring_tangents", "may_have_tangent", "move_tangent", "new_tangent", "set_tangent",
+    "write_tangent",
 ]  # fmt: skip
 
 
@@ -72,16 +73,15 @@ def are_seen() -> bool:
     return modes is None or modes.mask & TANGENT != 0
 
 
+def may_have_tangent(value: object) -> bool:
+    """Whether it is a Tensor of floating-point or complex numbers."""
+    return isinstance(value, Tensor) and value.dtype in INEXACT
+
+
 def cell_of(tensor: Tensor) -> Tangent | None:
     """The cell of a tensor's own tangent, if it has one."""
     cell: Tangent | None = getattr(tensor.extra, "tangent", None)
     return None if cell is None or cell.value is None else cell
-
-
-def tangent_of(tensor: Tensor) -> Tensor | None:
-    """A tensor's own tangent; None where there is none, or none any more."""
-    cell = cell_of(tensor)
-    return None if cell is None else cell.value
 
 
 def current_cell(tensor: Tensor) -> Tangent | None:
@@ -91,7 +91,7 @@ def current_cell(tensor: Tensor) -> Tangent | None:
         return cell
     base = None if tensor.extra is None else tensor.extra.base
     given = None if base is None else cell_of(base)
-    if base is not None and given is not None and (tensor.dtype in FLOATING or tensor.dtype in COMPLEX):
+    if base is not None and given is not None and may_have_tangent(tensor):
         assert given.value is not None  # cell_of says so
         return set_tangent(tensor, _part(given.value, base, tensor), given.level)
     tensor.keys &= ~TANGENT  # it was one of a level that was left

@@ -8,25 +8,25 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FunctionType
 from typing import Any, Final
 
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.code import FunctionKernel
+from opwright.custom_ops.defaults import arrays_wanted, given_defaults, without_defaults
 from opwright.custom_ops.devices import keys_of_devices
-from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.custom_ops.forward import JvpRule
 from opwright.custom_ops.registered import Registered
-from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.devices import Device
 from opwright.dispatcher import Operator, operators
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import RegistrationError
+from opwright.introspection import place_of
 from opwright.keys import DispatchKey
 from opwright.registrations import Shim, UserKernel, Wrapper, lock
-from opwright.schema_inference import InferredSchema, infer
+from opwright.schema_inference import InferredSchema
 from opwright.tags import Tag
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
@@ -125,15 +125,18 @@ class CustomOpDef:
 
     def _put_kernel(self, key: DispatchKey, function: Function) -> None:
         schema = self._schema
-        wants = (schema.arrays, schema.returns_arrays)
-        if function is not self.__wrapped__:
-            wants = _arrays_wanted(function)
-        kernel = FunctionKernel(self._opoverload, function, *wants)
+        if function is self.__wrapped__:
+            kernel = FunctionKernel(self._opoverload, function, schema.arrays, schema.returns_arrays)
+        else:
+            called = without_defaults(self._opoverload, function)
+            kernel = FunctionKernel(self._opoverload, called, *arrays_wanted(function))
         self._registered.current().put(("kernel", key), key, kernel, place_of(function))
 
     def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Any:
         """Register a function as the kernel of some devices, in place of the one there was; None stands for all devices
-        without one of their own. A decorator where `fn` is left out. Raises RuntimeError for an unknown device."""
+        without one of their own. A decorator where `fn` is left out. It is called without arguments that equal their
+        defaults, so that it may leave these out or have defaults of its own. Raises RuntimeError for an unknown
+        device."""
         keys = keys_of_devices(device_types, self._schema.arguments, self._qualname)
 
         def register(function: Function) -> Function:
@@ -180,7 +183,7 @@ class CustomOpDef:
                 "what it is given, also without data. It is used all the same",
                 stacklevel=2,
             )
-        kernel = UserKernel(_given_defaults(self._opoverload, fn))
+        kernel = UserKernel(given_defaults(self._opoverload, fn))
         self._registered.current().put("fake", DispatchKey.Meta, kernel, place_of(fn))
         return fn
 
@@ -197,6 +200,7 @@ class CustomOpDef:
         """
         operator = self._opoverload
         check_differentiable(operator)
+        check_functions(operator, backward, setup_context, jvp)
         formula = Formula(operator, backward, setup_context, self._schema.arrays, self._schema.returns_arrays)
         registered = self._registered.current()
         with lock:
@@ -266,30 +270,6 @@ def _new_operator(name: str, function: Function, schema: InferredSchema, tags: t
         where=place_of(function),
         tags=tags,
     )
-
-
-def _given_defaults(operator: Operator, function: Function) -> Function:
-    """The function, which kernels are called without arguments that equal their defaults, given these where it declares
-    a parameter without one."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return function
-    first = code.co_argcount - len(getattr(function, "__defaults__", None) or ())
-    own = code.co_varnames[:first]  # those without a default
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        defaults = operator.signature.defaults
-        return function(*args, *defaults[len(args) : len(own)], **kwargs)
-
-    return call
-
-
-def _arrays_wanted(function: Function) -> tuple[tuple[int, ...], bool]:
-    """Which parameters a further kernel takes as arrays, where it says so."""
-    if not isinstance(function, FunctionType) or len(function.__annotations__) <= function.__code__.co_argcount:
-        return (), False
-    found = infer(function, ())
-    return found.arrays, found.returns_arrays
 
 
 def _place(function: Function) -> tuple[str, ...]:

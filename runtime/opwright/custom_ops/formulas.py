@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from opwright.custom_ops.code import OperatorCode, code_of
 from opwright.custom_ops.recording import by_position, context_of
 from opwright.dispatcher import Operator
+from opwright.introspection import place_of
 from opwright.registrations import LazyWrapper, Wrapper
 from opwright.tags import Tag
 
-__all__ = ["Formula", "check_differentiable"]
+__all__ = ["Formula", "check_differentiable", "check_functions"]
 
 Function = Callable[..., Any]
 
@@ -40,6 +42,40 @@ def check_differentiable(operator: Operator) -> None:
     )
 
 
+def check_functions(
+    operator: Operator, backward: Function, setup_context: Function | None, jvp: Function | None
+) -> None:
+    """Raise TypeError for functions that could not be called as formulas are."""
+    signature = operator.signature
+    keywords = [
+        "ctx",
+        "inputs",
+        *(["keyword_only_inputs"] if signature.positional < len(signature.names) else []),
+        "output",
+    ]
+    called: list[tuple[str, Function | None, list[str], list[str]]] = [
+        ("setup_context", setup_context, [], keywords),
+        ("backward", backward, ["ctx", *(["grad"] * len(signature.returns))], []),
+        ("jvp", jvp, ["ctx", *[f"{name}_tangent" for name in signature.names[: signature.positional]]], []),
+    ]
+    for role, function, positional, named in called:
+        if function is None and role != "backward":
+            continue
+        if not callable(function):
+            raise TypeError(f"{role} of {operator.name} must be a function, got {type(function).__name__} {function!r}")
+        try:
+            shown = inspect.signature(function)
+        except ValueError:  # a builtin that does not say
+            continue
+        try:
+            shown.bind(*positional, **dict.fromkeys(named))
+        except TypeError as error:
+            raise TypeError(
+                f"{role} of {operator.name} is called as {role}({', '.join(positional + named)}), but takes {shown}: "
+                f"{error}\nIt is {place_of(function)}"
+            ) from None
+
+
 class Formula(LazyWrapper):
     """A formula as the kernel of an Autograd key; its wrapper is rendered when a recorded call needs it."""
 
@@ -53,9 +89,6 @@ class Formula(LazyWrapper):
         arrays: tuple[int, ...] = (),
         returns_arrays: bool = False,
     ) -> None:
-        for function in (backward, setup_context):
-            if function is not None and not callable(function):
-                raise TypeError(f"an autograd formula is made of functions, got {type(function).__name__} {function!r}")
         self.loaded = None
         self._operator = operator
         self._backward = backward

@@ -20,7 +20,7 @@ class JvpRule:
     """`jvp(ctx, *tangents)`, registered: it gets a tangent or None for each positional argument, and what
     `setup_context` saved, and returns the tangents of the results."""
 
-    __slots__ = ("_rule", "name")
+    __slots__ = ("_operator", "_rule", "name")
 
     def __init__(self, operator: Operator, setup_context: Function | None, jvp: Function) -> None:
         signature = operator.signature
@@ -33,13 +33,14 @@ class JvpRule:
             outputs,
             outputs,
         )
+        self._operator = operator
         self.name = operator.name
         self._rule = ForwardRule(inputs, (formula,))
-        set_rule(operator.name, self._rule)
+        set_rule(operator, self._rule)
 
     def remove(self) -> None:
         """Take the rule back."""
-        remove_rule(self.name, self._rule)
+        remove_rule(self._operator, self._rule)
 
 
 def _computed(

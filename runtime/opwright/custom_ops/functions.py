@@ -10,14 +10,14 @@ from typing import Any
 from opwright.custom_ops import vmap_rules
 from opwright.custom_ops.definition import CustomOpDef, find_definition
 from opwright.custom_ops.devices import keys_of_devices
-from opwright.custom_ops.formulas import Formula, check_differentiable
+from opwright.custom_ops.formulas import Formula, check_differentiable, check_functions
 from opwright.custom_ops.forward import JvpRule
-from opwright.custom_ops.results import place_of
 from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
 from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
 from opwright.errors import RegistrationError
+from opwright.introspection import place_of
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library, split_name
 from opwright.registrations import Wrapper
@@ -69,6 +69,7 @@ def register_autograd(
         return definition.register_autograd(backward, setup_context=setup_context, jvp=jvp)
     operator = find_operator(_name(op))
     check_differentiable(operator)
+    check_functions(operator, backward, setup_context, jvp)
     library = _library(operator.name, lib)
     if jvp is not None:
         library.keep(JvpRule(operator, setup_context, jvp))

@@ -15,8 +15,9 @@ from opwright.autograd.nodes import Output, next_sequence
 from opwright.autograd.recording import mark_view
 from opwright.autograd.saved import Saved, save, save_result
 from opwright.dispatcher import Operator
-from opwright.dtypes import COMPLEX, FLOATING
+from opwright.dtypes import INEXACT
 from opwright.errors import AutogradError
+from opwright.introspection import place_of
 from opwright.keys import GRAD, VIEW
 from opwright.tensor import Tensor
 
@@ -32,6 +33,9 @@ class OperatorContext(FunctionCtx):
     backward: Callable[..., Any]
     operator: Operator
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
+    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
+    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
     extra = None
     materialize_grads = True
     saved_for_forward: tuple[Any, ...] = ()
@@ -62,19 +66,27 @@ class OperatorContext(FunctionCtx):
         found = type(self).backward(self, *grads)
         results = list(found) if isinstance(found, tuple) else [found]
         needs = self.needs_input_grad
+        if type(found) is list and not (needs and type(needs[0]) is list):
+            raise RuntimeError(
+                f"function {self.name()} returned a list, which stands for the gradients of one list of Tensors: "
+                f"return one gradient, or a tuple{self._whose()}"
+            )
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
         if not self.fewest <= len(results) <= len(needs):
-            names = ", ".join(self.operator.signature.names[: len(needs)])
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): backward returns one for each positional argument of {self.operator.name} ({names})"
+                f"{len(results)}): return one for each positional argument, which are {self._arguments()}, and None "
+                f"where there is none{self._whose()}"
             )
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
             if edge is not None and grad is not None:
-                flat[index] = fit(grad, edge, self, index)
+                try:
+                    flat[index] = fit(grad, edge, self, index)
+                except RuntimeError as error:
+                    raise RuntimeError(f"{error}{self._whose()}") from None
         return flat
 
     def input_name(self, index: int) -> str:
@@ -86,9 +98,6 @@ class OperatorContext(FunctionCtx):
             for item in range(len(needs) if type(needs) is list else 1)
         ]
         return f"argument '{edges[index]}'"
-
-    returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
-    lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
 
     def _flat(self, results: list[Any]) -> list[Any]:
         """The gradients one by one; those of a list of Tensors come as a list of that length."""
@@ -102,12 +111,11 @@ class OperatorContext(FunctionCtx):
             if grad is not None and needs is False and position not in self.tensors:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different from None at position {position + 1}, but "
-                    f"argument '{self.operator.signature.names[position]}' of {self.operator.name} is not a Tensor"
+                    f"argument '{self.operator.signature.names[position]}' is not a Tensor but "
+                    f"{self.operator.signature.types[position]}: return None there{self._whose()}"
                 )
             flat.append(grad)
         return flat
-
-    tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
 
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))
@@ -117,7 +125,21 @@ class OperatorContext(FunctionCtx):
         )
         return (
             "Expected the return from backward to be of the same structure as the inputs. "
-            f"Got: ({returned}) (return from backward), ({expected}) (inputs), in {self.name()} of {self.operator.name}"
+            f"Got: ({returned}) (return from backward), ({expected}) (inputs), which are {self._arguments()}"
+            f"{self._whose()}"
+        )
+
+    def _arguments(self) -> str:
+        names = self.operator.signature.names[: len(self.needs_input_grad)]
+        return ", ".join(f"'{name}'" for name in names)
+
+    def _whose(self) -> str:
+        return f"\nIn backward of {self.operator.name}, {place_of(type(self).backward)}"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"ctx of {self.operator.name} has no attribute '{name}': what backward needs, setup_context sets "
+            f"(ctx.{name} = ...), which register_autograd is given"
         )
 
 
@@ -195,7 +217,7 @@ def _output(node: OperatorContext, number: int, result: Any) -> Output | None:
     if not isinstance(result, Tensor):
         return None
     dtype = result.dtype
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         return None
     left_out = node._non_differentiable
     if left_out and any(result is each for each in left_out):

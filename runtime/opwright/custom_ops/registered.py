@@ -49,10 +49,6 @@ class Registered:
             if earlier is not None:
                 earlier.remove()
 
-    def has(self, purpose: Any) -> bool:
-        """Whether there is a registration for it."""
-        return purpose in self._held
-
     def current(self) -> Registered:
         """The newest definition of the operator."""
         found = self

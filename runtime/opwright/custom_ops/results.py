@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from opwright.devices import is_array
 from opwright.dispatcher import Operator
+from opwright.introspection import place_of
 from opwright.keys import VIEW
 from opwright.results import share_memory, tensors_of
 from opwright.returns import return_checker
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["place_of", "result_checker"]
+__all__ = ["result_checker"]
 
 Check = Callable[[Any, tuple[Any, ...]], Any]
+_ALIAS_RULES: Final = (
+    "A result must be no argument, no view of one, and none of another result: return a copy (x.clone())"
+)
+_WRITTEN_RULES: Final = "; an operator that returns the arguments it writes to has the tag inplace or out"
 
 
 def result_checker(operator: Operator, function: Callable[..., Any]) -> Check:
     """A function from a result and the arguments to what the call returns: arrays wrapped, a list for several returns
     made a tuple. It raises RuntimeError for what the declaration does not allow."""
-    signature = operator.signature
-    check_types = return_checker(operator)
-    needed = [text.startswith("Tensor") and not text.endswith("?") for text in signature.returns]
-    is_single = len(needed) == 1
+    check_types = return_checker(operator, function, refuses_none=True)
+    is_single = len(operator.signature.returns) == 1
 
     def check(result: Any, args: tuple[Any, ...]) -> Any:
-        try:
-            result = check_types(_wrapped(result, list(tensors_of(args))))
-        except RuntimeError as error:
-            raise RuntimeError(f"{error}\nThe kernel is {place_of(function)}") from None
-        results = (result,) if is_single else result or ()
-        for index, (value, is_needed) in enumerate(zip(results, needed, strict=True)):
-            if value is None and is_needed:
-                problem = f"result {index} is None where {signature.returns[index]} is declared"
-                raise _error(operator, function, f"{problem} (is a return statement missing?)")
-        _check_aliases(operator, function, results, args)
+        result = check_types(_wrapped(result, list(tensors_of(args))))
+        _check_aliases(operator, function, (result,) if is_single else result or (), args)
         return result
 
     return check
-
-
-def place_of(function: Callable[..., Any]) -> str:
-    """A function's name, file and line."""
-    name = getattr(function, "__qualname__", None) or repr(function)
-    code = getattr(function, "__code__", None)
-    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
 
 
 def _error(operator: Operator, function: Callable[..., Any], problem: str) -> RuntimeError:
@@ -80,6 +68,7 @@ def _check_aliases(
         for name, value in zip(signature.names, args, strict=True)
         for tensor in tensors_of((value,))
     ]
+    rules = _ALIAS_RULES + (_WRITTEN_RULES if signature.written else "")
     for index, value in enumerate(results):
         alias = signature.aliases[index]
         if alias is not None:
@@ -89,8 +78,7 @@ def _check_aliases(
         for tensor in tensors_of((value,)):
             shared = next((what for what, other in known if share_memory(tensor, other)), None)
             if shared is not None:
-                problem = f"result {index} shares memory with {shared}. A result must be no argument, no view of one"
-                raise _error(operator, function, f"{problem}, and none of another result: return a copy (x.clone())")
+                raise _error(operator, function, f"result {index} shares memory with {shared}. {rules}")
             known.append((f"result {index}", tensor))
             if tensor.keys & VIEW:
                 _forget_base(tensor)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opwright.autocast import cached_cast
 from opwright.dispatch_errors import missing
 from opwright.dispatcher import Operator
-from opwright.dtypes import FLOATING, DType, float64
-from opwright.keys import AUTOCAST, DispatchKey
-from opwright.state import Modes, active_modes, set_modes
-from opwright.tensor import Tensor
+from opwright.dtypes import DType
+from opwright.keys import DispatchKey
+from opwright.state import exclude_keys
 
 __all__ = ["casting", "no_fake", "returning_written"]
 
@@ -38,22 +38,13 @@ def returning_written(operator: Operator) -> Kernel:
 
 
 def casting(dtypes: dict[str, DType], below: Kernel) -> Kernel:
-    """At Autocast: tensors of floating-point dtypes but float64 are cast to the one given for their device, and the
-    kernel runs without autocast."""
-
-    def cast(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            dtype = dtypes.get(value.device.type)
-            is_cast = dtype is not None and value.dtype in FLOATING and value.dtype != float64
-            return value.to(dtype) if is_cast else value
-        return [cast(item) for item in value] if type(value) is list else value
+    """At Autocast: tensors that autocast concerns are cast to the dtype given for their device, and the kernel runs
+    without autocast."""
 
     def call(*args: Any) -> Any:
-        modes = active_modes()
-        set_modes(Modes(0, ~AUTOCAST) if modes is None else Modes(modes.include, modes.mask & ~AUTOCAST))
-        try:
-            return below(*map(cast, args))
-        finally:
-            set_modes(modes)
+        with exclude_keys("Autocast"):
+            for device, dtype in dtypes.items():
+                args = cached_cast(dtype, args, device)
+            return below(*args)
 
     return call

@@ -72,7 +72,7 @@ def mixed(operator: Operator) -> Function:
     def call(*args: Any) -> Any:
         mode = mode_of(args) or active_mode()
         if mode is not None and not mode.allow_non_fake_inputs:
-            raise FakeKernelError(_real_among_fake(operator, args, mode))
+            raise FakeKernelError(_real_among_fake(operator, args))
         for position in operator.signature.written:
             if any(type(tensor.array) is not MetaArray for tensor in tensors_of((args[position],))):
                 raise FakeKernelError(
@@ -93,7 +93,7 @@ def _converted(value: Any, mode: FakeTensorMode | None) -> Any:
     return value
 
 
-def _real_among_fake(operator: Operator, args: tuple[Any, ...], mode: FakeTensorMode) -> str:
+def _real_among_fake(operator: Operator, args: tuple[Any, ...]) -> str:
     for name, value in zip(operator.signature.names, args, strict=True):
         for tensor in tensors_of((value,)):
             if type(tensor.array) is not MetaArray:

@@ -9,7 +9,7 @@ from typing import Any
 import opwright
 from opwright import layouts, rules
 from opwright.devices import backend_of
-from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_
+from opwright.dtypes import INEXACT, as_dtype, bool_
 from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
@@ -43,7 +43,7 @@ def isclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan: 
         raise RuntimeError(f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}")
     close = opwright.eq(self, other)
     dtype = as_dtype(self.dtype)
-    inexact = dtype in FLOATING or dtype in COMPLEX
+    inexact = dtype in INEXACT
     if inexact and equal_nan:
         close = opwright.logical_or(close, opwright.logical_and(opwright.ne(self, self), opwright.ne(other, other)))
     if rtol == 0 and atol == 0:
@@ -127,7 +127,7 @@ def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operan
 
 def _as_start(start: Operand) -> Any:
     dtype = as_dtype(start.dtype)
-    if start.shape or dtype in FLOATING or dtype in COMPLEX or dtype is bool_:
+    if start.shape or dtype in INEXACT or dtype is bool_:
         raise RuntimeError(f"narrow: start must be a 0-dim integer tensor, but is {dtype}{list(start.shape)}")
     return item(start)
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
+from opwright.autograd.nodes import AccumulateGrad
+from opwright.autograd.saved import note_detached
 from opwright.keys import GRAD
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.storage import become_view
@@ -21,6 +23,8 @@ def _become(self: Operand, viewed: Operand, name: str) -> Operand:
     if not isinstance(self, Tensor):
         raise RuntimeError(f"{name}: a plain array cannot change its shape; wrap it with opwright.from_numpy")
     become_view(self, viewed)
+    if type(self.edge) is AccumulateGrad:
+        self.edge.retarget(self)
     return self
 
 
@@ -59,6 +63,8 @@ def detach_(self: Operand) -> Operand:
     if isinstance(self, Tensor):
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        if self.edge is not None and type(self.edge) is not AccumulateGrad:
+            note_detached(self)
         self.edge = None
         self.keys &= ~GRAD
     return self

@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright import layouts
-from opwright.dtypes import COMPLEX, FLOATING, as_dtype, bool_, float32, float64
+from opwright.dtypes import INEXACT, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
@@ -17,7 +17,7 @@ Operand = Any  # a Tensor or a plain array: what comes out is of the kind that w
 def nanmean(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Operand:
     """The sum over `dim` divided by the number of elements, NaN left out of both."""
     given = as_dtype(self.dtype)
-    if given not in FLOATING and given not in COMPLEX:
+    if given not in INEXACT:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {given}")
     aten = opwright.ops.aten
     numbers = aten.sum(aten.logical_not(aten.isnan(self)), dim, keepdim)

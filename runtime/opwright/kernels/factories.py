@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright import rules
-from opwright.dtypes import COMPLEX, FLOATING, get_default_dtype, int64, wrapped_scalar
+from opwright.dtypes import FLOATING, INEXACT, get_default_dtype, int64, wrapped_scalar
 from opwright.layouts import span
 from opwright.promotion import scalar_dtype
 from opwright.storage import strided_view
@@ -101,7 +101,7 @@ def logspace(
 
 
 def _between(xp: ModuleType, start: Number, end: Number, steps: int, dtype: Any) -> Array:
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         start, end = int(start.real), int(end.real)
     if steps == 1:
         return xp.full((1,), start)

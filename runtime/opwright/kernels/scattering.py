@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.dtypes import COMPLEX, FLOATING, bool_, wrapped_scalar
+from opwright.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
 from opwright.kernels.copying import own_copy, scalar_of
 from opwright.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
 
@@ -223,7 +223,7 @@ def _reduce_into(xp: ModuleType, target: Array, index: Array, values: Array, red
         times = xp.bincount(index, minlength=target.shape[0])
         times = xp.maximum(times + 1 if include_self else times, 1).astype(target.dtype)
         times = times.reshape(-1, *(1,) * (target.ndim - 1))
-        divide = xp.true_divide if target.dtype in FLOATING or target.dtype in COMPLEX else xp.floor_divide
+        divide = xp.true_divide if target.dtype in INEXACT else xp.floor_divide
         target[...] = divide(target, times)
 
 

@@ -11,7 +11,7 @@ from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.dtypes import (
     COMPLEX,
-    FLOATING,
+    INEXACT,
     DType,
     as_dtype,
     bool_,
@@ -95,7 +95,7 @@ def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object, exact_sca
 def _check_alpha(alpha: complex, common: DType) -> None:
     if isinstance(alpha, bool) and common is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and common not in FLOATING and common not in COMPLEX:
+    if isinstance(alpha, float) and common not in INEXACT:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and common not in COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
@@ -255,7 +255,7 @@ def masked(self: Any, mask: Any, *, value: Any) -> Plan:
 def power_to_number(self: Any, exponent: Any) -> Plan:
     """`self ** number`. Raises RuntimeError for an integer to a negative power."""
     plan = pointwise(self, exponent)
-    if plan.dtype not in FLOATING and plan.dtype not in COMPLEX and exponent.real < 0:
+    if plan.dtype not in INEXACT and exponent.real < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return plan
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from opwright import layouts
 from opwright.annotations import CoreDimensions, DtypeKinds
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, float32, float64, int64, opmath
+from opwright.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
@@ -169,7 +169,7 @@ def trace(self: Any) -> Plan:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
     given = as_dtype(self.dtype)
     check_accepted("integer floating complex", given)
-    common = given if given in FLOATING or given in COMPLEX else int64
+    common = given if given in INEXACT else int64
     compute = opmath(common)
     return Plan(Form((), (), common, common, compute, None, (given is not compute,)), (self,))
 

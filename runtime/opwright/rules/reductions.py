@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from opwright import layouts
 from opwright.annotations import DtypeKinds
-from opwright.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
+from opwright.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted
@@ -67,7 +67,7 @@ def _reduced_form(
     else:
         shape = tuple(size for place, size in enumerate(sizes) if place not in dims)
     common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
-    if kind == "float_only" and common not in FLOATING and common not in COMPLEX:
+    if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(
             f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}"
         )
@@ -99,7 +99,7 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
         case "default" | "bool" | "truth" | "long" | "real" | "float_only":
             return given
         case "int_to_long":
-            return given if given in FLOATING or given in COMPLEX else int64
+            return given if given in INEXACT else int64
         case "int_to_float":
             return to_float(given)
     raise ValueError(f"{kind!r} is no kind of reduction")
@@ -141,7 +141,7 @@ def norm(
     or infinite) meets no elements.
     """
     given = as_dtype(self.dtype)
-    if given not in FLOATING and given not in COMPLEX:
+    if given not in INEXACT:
         raise RuntimeError(f"a norm is taken of floating point or complex tensors, but this one is {given}")
     if dtype is not None:
         _check_norm_dtype(given, as_dtype(dtype))
@@ -155,7 +155,7 @@ def norm(
 
 
 def _check_norm_dtype(given: DType, dtype: DType) -> None:
-    if dtype not in FLOATING and dtype not in COMPLEX:
+    if dtype not in INEXACT:
         raise RuntimeError(f"the dtype of a norm must be floating point or complex, not {dtype}")
     if (dtype in COMPLEX) != (given in COMPLEX):
         kind = "complex" if given in COMPLEX else "real"

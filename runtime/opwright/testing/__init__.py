@@ -1,6 +1,9 @@
-"""For tests of operators: inputs drawn from a schema, and a comparison of tensors that says where they differ."""
+"""For tests of operators: inputs drawn from a schema, the operators' contracts checked with them, and a comparison of
+tensors that says where they differ."""
 
+from opwright.errors import OpCheckError
+from opwright.testing.checking import Failure, opcheck_all
 from opwright.testing.closeness import assert_close
 from opwright.testing.sampler import Sample, samples
 
-__all__ = ["Sample", "assert_close", "samples"]
+__all__ = ["Failure", "OpCheckError", "Sample", "assert_close", "opcheck_all", "samples"]

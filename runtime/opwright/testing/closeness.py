@@ -12,10 +12,10 @@ from opwright.dtypes import DType, bfloat16, complex64, complex128, float16, flo
 from opwright.promotion import promote
 from opwright.tensor import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["TOLERANCES", "assert_close"]
 
 # (rtol, atol) by dtype: PyTorch's.
-_TOLERANCES: Final[dict[DType, tuple[float, float]]] = {
+TOLERANCES: Final[dict[DType, tuple[float, float]]] = {
     float16: (1e-3, 1e-5),
     bfloat16: (1.6e-2, 1e-5),
     float32: (1.3e-6, 1e-5),
@@ -87,8 +87,8 @@ def _tensor_difference(
             return f"The values for attribute '{name}' do not match{where}: {a} != {b}."
     first, second = (each.numpy(force=True) for each in (actual, expected))
     found = promote(actual.dtype, expected.dtype)
-    rtol, atol = _TOLERANCES.get(found, (0.0, 0.0)) if tolerances is None else tolerances
-    wide = np.complex128 if found.kind == "c" else np.float64 if found in _TOLERANCES else found
+    rtol, atol = TOLERANCES.get(found, (0.0, 0.0)) if tolerances is None else tolerances
+    wide = np.complex128 if found.kind == "c" else np.float64 if found in TOLERANCES else found
     first, second = np.asarray(first).astype(wide), np.asarray(second).astype(wide)
     with np.errstate(all="ignore"):
         if wide not in (np.float64, np.complex128):

@@ -87,38 +87,40 @@ def samples(
     dtypes: Sequence[object] = DTYPES,
     situations: Sequence[str] = SITUATIONS,
     seed: int = 0,
+    by_fakes: bool = True,
 ) -> Iterator[Sample]:
     """Calls that an operator takes, at most one for each dtype and situation; the same for the same `seed`.
 
     `op` is an operator, one's qualified name (`"aten::add.Tensor"`), or a packet, which stands for its overloads.
     `situations` are those of SITUATIONS: `contiguous`, `transposed`, `sliced`, `expanded`, `broadcast`, `0-dim`,
-    `empty`, `size 1`. Raises DispatchError for a name that is no operator.
+    `empty`, `size 1`. Without `by_fakes` the operator alone judges, and not its fake kernel before it. Raises
+    DispatchError for a name that is no operator.
     """
     if isinstance(op, Packet):
         for operator in op.operators.values():
-            yield from samples(operator, dtypes=dtypes, situations=situations, seed=seed)
+            yield from samples(operator, dtypes=dtypes, situations=situations, seed=seed, by_fakes=by_fakes)
         return
     operator = find_operator(op.removesuffix(".default")) if isinstance(op, str) else op
     has_tensors = bool(operator.signature.tensors)
     for dtype in map(as_dtype, dtypes if has_tensors else dtypes[:1]):
         for situation in situations if has_tensors else situations[:1]:
             random = Random(f"{operator.name} {dtype} {situation} {seed}")
-            found = _search(operator, dtype, situation, random)
+            found = _search(operator, dtype, situation, random, by_fakes)
             if found is not None:
                 yield found
 
 
-def _search(operator: Operator, dtype: DType, situation: str, random: Random) -> Sample | None:
+def _search(operator: Operator, dtype: DType, situation: str, random: Random, by_fakes: bool) -> Sample | None:
     for _ in range(_TRIES):
         args, kwargs = draw(operator, dtype, situation, random)
         found = Sample(tuple(args), kwargs)
-        if _is_taken(operator, found):
+        if (not by_fakes or _is_taken_by_fakes(operator, found)) and _is_taken(operator, found):
             return found
     return None
 
 
-def _is_taken(operator: Operator, sample: Sample) -> bool:
-    """Whether the operator answers. What only its fake kernel cannot say does not count against it."""
+def _is_taken_by_fakes(operator: Operator, sample: Sample) -> bool:
+    """Whether the fake kernel answers. What only it cannot say does not count against the operator."""
     mode = FakeTensorMode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -131,6 +133,13 @@ def _is_taken(operator: Operator, sample: Sample) -> bool:
                 return False
         except Exception:
             return False
+    return True
+
+
+def _is_taken(operator: Operator, sample: Sample) -> bool:
+    """Whether the operator answers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             real = sample.copied()
             operator(*real.args, **real.kwargs)

@@ -110,7 +110,8 @@ def test_an_operator_without_a_formula_is_refused(library: Any) -> None:
 
 
 def test_a_rule(library: Any) -> None:
-    set_rule("forward_tests::ruled", ForwardRule((0,), (TangentFormula(lambda t: t * 2, (), (0,)),)))
+    rule = ForwardRule((0,), (TangentFormula(lambda t: t * 2, (), (0,)),))
+    set_rule(opwright.ops.forward_tests.ruled.default, rule)
     with forward_ad.dual_level():
         x = dual([1.0], [3.0])
         assert unpack(opwright.ops.forward_tests.ruled(x)).tangent.tolist() == [6.0]
@@ -118,6 +119,56 @@ def test_a_rule(library: Any) -> None:
             assert unpack(opwright.ops.forward_tests.ruled(x)).tangent.tolist() == [6.0]
         with opwright.inference_mode():
             assert unpack(opwright.ops.forward_tests.ruled(x)).tangent is None
+
+
+def test_a_rule_is_gone_with_its_operator() -> None:
+    for rule in (ForwardRule((0,), (TangentFormula(lambda t: t * 2, (), (0,)),)), None):
+        found = opwright.library.Library("forward_tests_gone", "DEF")
+        found.define("ruled(Tensor x) -> Tensor")
+        found.impl("ruled", lambda x: opwright.from_numpy(x.numpy() * 2), "CPU")
+        ruled = opwright.ops.forward_tests_gone.ruled.default
+        with forward_ad.dual_level():
+            x = dual([1.0], [3.0])
+            with pytest.raises(NotImplementedError, match="has no forward formula"):
+                ruled(x)
+            if rule is not None:  # also after calls
+                set_rule(ruled, rule)
+                assert unpack(ruled(x)).tangent.tolist() == [6.0]
+        found._destroy()
+
+
+def test_kernels_that_are_called_by_themselves_drop_nothing(library: Any) -> None:
+    rule = ForwardRule((0,), (TangentFormula(lambda t: t * 2, (), (0,)),))
+    set_rule(opwright.ops.forward_tests.ruled.default, rule)
+    kernels = {
+        name: opwright.library.get_kernel(f"forward_tests::{name}", "CPU") for name in ("ruled", "double", "twice")
+    }
+    keys = opwright.dispatch.KeySet("CPU")
+    with forward_ad.dual_level():
+        x = dual([1.0], [3.0])
+        assert unpack(kernels["ruled"](x)).tangent.tolist() == [6.0]
+        assert unpack(kernels["twice"](x)).tangent.tolist() == [6.0]
+        assert unpack(kernels["ruled"].call_boxed(keys, x)).tangent.tolist() == [6.0]
+        assert unpack(opwright.ops.forward_tests.ruled.default.redispatch(keys, x)).tangent.tolist() == [6.0]
+        with pytest.raises(NotImplementedError, match="has no forward formula"):
+            kernels["double"](x)
+        with pytest.raises(NotImplementedError, match="has no forward formula"):
+            opwright.ops.forward_tests.double.default.redispatch(keys, x)
+    assert kernels["double"](x).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("leave", [lambda x: x.numpy(), np.asarray, np.from_dlpack, lambda x: x.__dlpack__()])
+def test_no_tangent_is_left_behind(leave: Any) -> None:
+    with forward_ad.dual_level():
+        x = dual([1.0, 2.0], [3.0, 4.0])
+        base = opwright.zeros(2)
+        part = base[:1]
+        base.copy_(x)
+        for each in (x, part):
+            with pytest.raises(RuntimeError, match="a Tensor that has a tangent: it would be lost"):
+                leave(each)
+        leave(x.detach())
+    leave(x)
 
 
 def test_composites_and_kernels_of_users_at_autograd_keys_see_tangents(library: Any) -> None:

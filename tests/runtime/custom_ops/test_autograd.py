@@ -115,19 +115,51 @@ def test_one_input_takes_one_value_and_several_a_tuple(x: Tensor, mul: CustomOpD
 @pytest.mark.parametrize(
     "grads, message",
     [
-        (lambda grad: grad, r"incorrect number of gradients \(expected 3, got 1\).*positional argument of made::mul"),
-        (lambda grad: (grad,) * 4, r"incorrect number of gradients \(expected 3, got 4\)"),
-        (lambda grad: (grad, grad, grad), "different from None at position 3, but argument 'k' of made::mul is not a"),
-        (lambda grad: (1, None, None), "expected a Tensor or None, but got int"),
         (
-            lambda grad: (opwright.ones(3), None, None),
-            r"index 0 - got \[3\] but expected shape compatible with \[2\]",
+            lambda grad: grad,
+            r"number of gradients \(expected 3, got 1\).* are 'x', 'y', 'k'.*\nIn backward of made::mul, test_",
+        ),
+        (lambda grad: (grad,) * 4, r"incorrect number of gradients \(expected 3, got 4\)"),
+        (
+            lambda grad: (grad, grad, grad),
+            "different from None at position 3, but argument 'k' is not a Tensor but SymInt: return",
+        ),
+        (lambda grad: (1, None, None), "expected a Tensor or None, but got int, for argument 'x'"),
+        (
+            lambda grad: (None, opwright.ones(3), None),
+            r"index 1 - got \[3\] but expected shape compatible with \[2\], for argument 'y'",
         ),
     ],
 )
 def test_wrong_gradients(x: Tensor, mul: CustomOpDef, grads: Callable[[Tensor], Any], message: str) -> None:
     mul.register_autograd(lambda ctx, grad: grads(grad))
     with pytest.raises(RuntimeError, match=message):
+        grad_of(mul(x, x), x)
+
+
+def test_a_list_is_no_tuple_of_gradients(x: Tensor, mul: CustomOpDef) -> None:
+    mul.register_autograd(lambda ctx, grad: [grad, grad, None])
+    with pytest.raises(RuntimeError, match=r"returned a list, .* return one gradient, or a tuple"):
+        grad_of(mul(x, x), x)
+
+
+def test_functions_that_could_not_be_called(mul: CustomOpDef) -> None:
+    def backward(ctx: Any, grad: Tensor) -> None: ...
+
+    called = r"is called as setup_context\(ctx, inputs, output\), but takes \(ctx, x\): .*\nIt is .*autograd.py:\d+"
+    with pytest.raises(TypeError, match=f"setup_context of made::mul {called}"):
+        mul.register_autograd(backward, setup_context=lambda ctx, x: None)
+    with pytest.raises(TypeError, match=r"backward of made::mul is called as backward\(ctx, grad\), but takes \(ctx\)"):
+        mul.register_autograd(lambda ctx: None)
+    with pytest.raises(TypeError, match=r"jvp of made::mul is called as jvp\(ctx, x_tangent, y_tangent, k_tangent\)"):
+        mul.register_autograd(backward, jvp=backward)
+    with pytest.raises(TypeError, match="backward of made::mul must be a function, got int 3"):
+        mul.register_autograd(3)  # type: ignore[arg-type]
+
+
+def test_what_setup_context_did_not_set(x: Tensor, mul: CustomOpDef) -> None:
+    mul.register_autograd(lambda ctx, grad: (grad * ctx.k, None, None))
+    with pytest.raises(AttributeError, match=r"ctx of made::mul has no attribute 'k': .* \(ctx.k = ...\)"):
         grad_of(mul(x, x), x)
 
 
@@ -182,6 +214,12 @@ def test_lists_among_several_results(x: Tensor) -> None:
     assert grad_of(first[1], x)[0].tolist() == [0, 3] and seen == [[[0], [1]], None, [0, 0]]
     found = opwright.autograd.grad([*first, last], x, [opwright.ones_like(each) for each in (*first, last)])
     assert found[0].tolist() == [6, 7]
+
+
+def test_a_wrong_gradient_of_an_element(x: Tensor, total: CustomOpDef) -> None:
+    total.register_autograd(lambda ctx, _: ([None, opwright.ones(3)], None, None))
+    with pytest.raises(RuntimeError, match=r"got \[3\] .*, for argument 'xs\[1\]'"):
+        grad_of(total([x, x], x, 1)[0], x)
 
 
 @pytest.mark.parametrize("grads", [None, [None], (None, None), opwright.ones(2)])

@@ -15,6 +15,7 @@ from opwright import Tensor
 from opwright.keys import AUTOCAST
 from opwright.library import custom_op
 from opwright.state import active_modes
+from opwright.tags import Tag, layout_tag
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
 
@@ -82,7 +83,9 @@ def test_a_kernel_that_returns_nothing_is_named(x: Tensor) -> None:
     def f(x: Tensor) -> Tensor:
         x + 1  # the return is missing
 
-    expected = r"made::f: the kernel .*<locals>.f at .*test_calls.py:\d+ .* result 0 is None where Tensor is declared"
+    expected = (
+        r"made::f: the kernel .*<locals>.f at .*test_calls.py:\d+ must return Tensor, but returned None: is a return"
+    )
     with pytest.raises(RuntimeError, match=expected):
         f(x)
 
@@ -95,10 +98,23 @@ def _returning(value: Callable[[Tensor], Any], returns: str) -> Any:
     "value, returns, message",
     [
         (lambda x: 1, "Tensor", "must return Tensor, but returned int 1"),
-        (lambda x: (x + 1, x), "Tensor", "must return Tensor, but returned tuple"),
+        (
+            lambda x: (x + 1, x),
+            "Tensor",
+            r"returned tuple \(Tensor float32\[2\], .*declare \(Tensor, Tensor\) to return them all",
+        ),
         (lambda x: x + 1, "()", "must return nothing"),
         (lambda x: x + 1, "(Tensor, Tensor)", r"must return 2 values \(Tensor, Tensor\)"),
-        (lambda x: (x + 1, None), "(Tensor, Tensor)", "result 1 is None where Tensor is declared"),
+        (lambda x: (x + 1, None), "(Tensor, Tensor)", "must return Tensor as result 1, but returned None: is a"),
+        (
+            lambda x: None,
+            "(Tensor, Tensor)",
+            r"must return 2 values \(Tensor, Tensor\), but returned None: is a return",
+        ),
+        (lambda x: (x + 1,), "Tensor", "return the Tensor itself"),
+        (lambda x: [x + 1, None], "Tensor[]", "item 1 is None where a Tensor is declared"),
+        (lambda x: x + 1, "Tensor[]", "return a list of it"),
+        (lambda x: [1.0], "Tensor", "make a Tensor of it with opwright.tensor"),
         (lambda x: "a", "int", "must return int, but returned str 'a'"),
     ],
 )
@@ -229,3 +245,79 @@ def test_autocast_casts_and_runs_the_function_without(x: Tensor) -> None:
         f.register_autocast("nothing", opwright.bfloat16)
     with pytest.raises(ValueError, match="name of a device type"):
         f.register_autocast(1, opwright.bfloat16)
+
+
+def test_further_kernels_have_defaults_of_their_own(x: Tensor) -> None:
+    @custom_op("made::f", mutates_args=())
+    def f(x: Tensor, a: int = 1, b: int = 2, *, c: int = 3) -> Tensor:
+        return x * 0
+
+    for kernel, results in [
+        (lambda x: x + 10, [[11, 12], None, None]),
+        (lambda x, a=5, b=6, *, c=7: x + a + b + c, [[19, 20], [23, 24], [12, 13]]),  # those of the schema are left out
+        (lambda x, a, b, *, c: x + a + b + c, [[7, 8], [15, 16], [8, 9]]),
+        (lambda x, a, b=6, *, c: x + a + b + c, [[11, 12], [19, 20], [8, 9]]),
+    ]:
+        f.register_kernel("cpu", kernel)
+        for call, expected in zip((lambda: f(x), lambda: f(x, 9), lambda: f(x, b=3)), results, strict=True):
+            if expected is None:
+                with pytest.raises(TypeError, match=r"positional arguments? but"):
+                    call()
+            else:
+                assert call().tolist() == expected
+
+
+def test_a_result_that_does_not_fit_names_the_kernel_with_defaults(x: Tensor) -> None:
+    f = custom_op("made::f", lambda x, a: x.clone(), mutates_args=(), schema="(Tensor x, int a=1) -> Tensor")
+
+    @f.register_kernel("cpu")
+    def kernel(x: Tensor) -> Any:
+        return 3
+
+    with pytest.raises(RuntimeError, match=r"kernel at .*test_calls.py:\d+"):
+        f(x)
+
+
+def test_functions_of_arrays_are_given_the_callers(x: Tensor) -> None:
+    seen: list[Any] = []
+    weight = opwright.ones(2, requires_grad=True)
+
+    @custom_op("made::f", mutates_args=())
+    def f(x: np.ndarray, how: str = "new") -> np.ndarray:
+        seen.append(x)
+        match how:
+            case "same":
+                return x
+            case "view":
+                return x[1:]
+            case "part":
+                return (x * 2)[:1]
+            case "long":
+                return x.astype(np.longdouble)
+            case "tensor":
+                return opwright.from_numpy(x * 2)  # type: ignore[return-value]
+        return (opwright.from_numpy(x) * weight).numpy()  # not recorded
+
+    array = np.ones(2, np.float32)
+    assert f(array).tolist() == f(array).tolist() == [1, 1] and seen[1] is array
+    assert f(array, "part").tolist() == [2] and type(f(array, "tensor")) is np.ndarray
+    for how in ("same", "view"):
+        with pytest.raises(RuntimeError, match="result 0 shares memory with argument 'x'"):
+            f(array, how)
+    for given, how in [(array, "long"), (np.array(["a"]), "new"), (array.astype(np.longdouble), "new")]:
+        with pytest.raises(TypeError, match="only supported types"):
+            f(given, how)
+    assert f(np.ones(2, np.float16), "part").dtype == np.float16
+
+
+def test_layout_tags_resolve_to_the_strictest() -> None:
+    exact, contiguous, order, flexible = (
+        Tag.needs_exact_strides, Tag.needs_contiguous_strides, Tag.needs_fixed_stride_order, Tag.flexible_layout
+    )  # fmt: skip
+    for given, found in [
+        ((), exact), (flexible, flexible), ((flexible, order), order), ([flexible, contiguous, order], contiguous),
+        ((flexible, exact), exact),
+    ]:  # fmt: skip
+        op = custom_op("made::tagged", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor", tags=given)
+        assert layout_tag(op._opoverload.tags) == found
+        del op

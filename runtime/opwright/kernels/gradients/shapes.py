@@ -127,7 +127,7 @@ def split_backward(grads: Sequence[Tensor | None], shape: Sequence[int], size: i
     return split_with_sizes_backward(grads, shape, [*[size] * (len(grads) - 1), rest], dim)
 
 
-def unbind_backward(grads: Sequence[Tensor | None], shape: Sequence[int], dim: int) -> Tensor | None:
+def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
     """The gradients of the slices stacked."""
     given = next((grad for grad in grads if grad is not None), None)
     if given is None:

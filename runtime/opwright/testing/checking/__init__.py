@@ -1,5 +1,6 @@
 """Whether operators keep to their contracts: `opcheck` with given arguments, `opcheck_all` with drawn ones."""
 
-from opwright.testing.checking.running import opcheck
+from opwright.testing.checking.drawn import Failure, draw_samples, opcheck_all
+from opwright.testing.checking.running import opcheck, operator_of, tests_of
 
-__all__ = ["opcheck"]
+__all__ = ["Failure", "draw_samples", "opcheck", "opcheck_all", "operator_of", "tests_of"]

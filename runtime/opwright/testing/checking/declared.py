@@ -29,7 +29,8 @@ class Declared:
 
     @property
     def is_composite(self) -> bool:
-        """Whether the operator is made of others: what it says of memory is only what may be, as of `reshape`."""
+        """Whether the operator is made of others, which are what is recorded: what it says of memory is only what may
+        be, as of `reshape`, and nobody relies on it."""
         return bool(self._operator.registrations.get(DispatchKey.CompositeImplicitAutograd))
 
     def may_share(self, result: int, argument: int) -> bool:

@@ -7,14 +7,15 @@ from typing import Any
 from opwright.autograd import no_grad
 from opwright.dispatch_errors import missing
 from opwright.dispatcher import Operator
-from opwright.errors import ContractError, DispatchError, DynamicOutputShapeError
+from opwright.errors import ContractError, DataDependentOutputError, DispatchError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.keys import DispatchKey
 from opwright.symbolic import ShapeEnv
+from opwright.tags import Tag
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
 
-__all__ = ["call_fake", "check_fake"]
+__all__ = ["call_fake", "check_fake", "may_refuse"]
 
 
 def check_fake(call: Call) -> None:
@@ -29,8 +30,8 @@ def check_fake(call: Call) -> None:
             fake = original.converted(mode.from_tensor)
             try:
                 found = call_fake(fake, mode)
-            except DynamicOutputShapeError:
-                if env is None:  # its sizes are symbols at best
+            except (DataDependentOutputError, DynamicOutputShapeError) as error:
+                if may_refuse(call.operator, error, env):
                     continue
                 raise
             problem = difference(fake, found, real, wanted, env)
@@ -40,6 +41,14 @@ def check_fake(call: Call) -> None:
                     f"the fake kernel of {call.operator.name} is wrong{kind}: {problem}\n"
                     f"Declaration: {call.operator.name}{call.operator.declaration}"
                 )
+
+
+def may_refuse(operator: Operator, error: Exception, env: ShapeEnv | None) -> bool:
+    """Whether a fake kernel is right to say that only data tells: sizes without symbols for them, or the result of an
+    operator with the tag `data_dependent_output`."""
+    if isinstance(error, DynamicOutputShapeError):
+        return env is None
+    return Tag.data_dependent_output in operator.tags
 
 
 def call_fake(fake: Call, mode: FakeTensorMode) -> Any:

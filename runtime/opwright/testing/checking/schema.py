@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from opwright.autograd import no_grad
 from opwright.errors import ContractError
 from opwright.results import share_memory
+from opwright.tags import Tag
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
 from opwright.testing.checking.observing import Observed, observe
@@ -37,11 +38,13 @@ def undeclared(observed: Observed, declared: Declared) -> Iterator[str]:
                 f"{declared.with_write(operand.position)} (custom_op: mutates_args={{{name!r}}}), or write to a copy "
                 f"(x.clone())\n{_declaration(observed.call)}"
             )
+    if declared.is_composite:
+        return
     for result, operand in observed.views:
         known = [other for other in observed.call.operands if declared.may_share(result.position, other.position)]
         if not any(share_memory(operand.tensor, other.tensor) for other in known):
             yield _undeclared_view(observed.call, declared, result, operand)
-        elif result.tensor is operand.tensor and not observed.call.written and not declared.is_composite:
+        elif result.tensor is operand.tensor and not observed.call.written:
             yield (
                 f"{operator.name} returns {operand.name} itself as {result.name}: an operator that does not write to "
                 f"an argument returns a view of it (x.view(x.shape)) or a copy\n{_declaration(observed.call)}"
@@ -65,7 +68,9 @@ def _undeclared_view(call: Call, declared: Declared, result: Operand, operand: O
 def _not_performed(call: Call, observed: Observed, declared: Declared) -> Iterator[str]:
     """What the declaration says that a call did not do, where it could have."""
     operator = call.operator
-    for operand in observed.call.written:
+    if declared.is_composite:
+        return
+    for operand in observed.call.written if Tag.inplace_view not in operator.tags else ():
         if operand.tensor.numel() and not writes_with_others(call, observed, operand):
             name = operator.signature.names[operand.position]
             yield (
@@ -73,8 +78,6 @@ def _not_performed(call: Call, observed: Observed, declared: Declared) -> Iterat
                 f"`{operator.signature.types[operand.position]} {name}` in its schema (custom_op: leave {name!r} out "
                 f"of mutates_args)\n{_declaration(call)}"
             )
-    if declared.is_composite:
-        return
     for result in observed.results:
         sources = [other for other in observed.call.operands if declared.may_share(result.position, other.position)]
         alias = operator.signature.aliases[result.position]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.construction import from_numpy
+from opwright.dtypes import DType, complex64, float32
+from opwright.tensor import Tensor
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.observing import Contents, Observed
 
@@ -38,13 +40,17 @@ def _changes(call: Call, place: int) -> bool:
 
 
 def _variations(call: Call, place: int) -> Iterator[Call]:
-    """First with other values where the write should be, then in the other Tensors, then with other numbers."""
+    """First with other values where the write should be, then in the other Tensors, then with Tensors of other dtypes
+    (integers are rounded already), then with other numbers."""
     others = [number for number in range(len(call.operands)) if number != place]
     for places in ([place], [place, *others], *([number] for number in others)):
-        for values in (_mirrored, _not_numbers):
+        for values in (_mirrored, _not_numbers, _first_mirrored):
             yield _with_values(call, places, values)
+    for dtype in (float32, complex64):
+        yield _of_dtype(call, call.operands[place].tensor.dtype, dtype)
     for position, value in enumerate(call.arguments):
         for other in _other_numbers(value):
+            yield call.copied().with_argument(position, other)
             yield _with_values(call, [place], _mirrored).with_argument(position, other)
 
 
@@ -59,6 +65,16 @@ def _with_values(call: Call, places: list[int], values: Any) -> Call:
     return copied
 
 
+def _of_dtype(call: Call, dtype: DType, other: DType) -> Call:
+    """The call with Tensors of another dtype in place of those of one, with values that only it can have."""
+    fraction = 0.25 + 0.5j if other is complex64 else 0.25
+
+    def convert(tensor: Tensor) -> Tensor:
+        return tensor.to(other) + fraction if tensor.dtype == dtype else tensor.clone()
+
+    return call.converted(convert)
+
+
 def _mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Values of the other sign, large ones."""
     if array.dtype.kind in "biu":
@@ -66,6 +82,13 @@ def _mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     wide = array if array.dtype.kind == "c" else array.astype(np.float64)
     with np.errstate(all="ignore"):
         return np.asarray(-1000 * np.nan_to_num(wide) - 1.25).astype(array.dtype)
+
+
+def _first_mirrored(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The first element mirrored, in a mask that is true for none."""
+    made = array.copy()
+    made[(0,) * made.ndim] = _mirrored(made)[(0,) * made.ndim]
+    return made
 
 
 def _not_numbers(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

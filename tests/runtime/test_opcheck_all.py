@@ -1,0 +1,182 @@
+"""`opcheck_all`, the plug-in of pytest, and `opwright test`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from checked_operators import define, x
+
+import opwright
+from opwright.errors import OpCheckError
+from opwright.library import Library
+from opwright.testing import Sample, opcheck_all
+
+ROOT = Path(__file__).parents[2]
+OPERATORS = """
+import opwright
+from opwright.library import custom_op
+
+
+@custom_op("mine::halve", mutates_args=())
+def halve(x: opwright.Tensor) -> opwright.Tensor:
+    return x / 2
+
+halve.register_fake(lambda x: x / 2)
+
+
+@custom_op("mine::spoil", mutates_args=())
+def spoil(x: opwright.Tensor) -> opwright.Tensor:
+    x.numpy().fill(7)
+    return x.clone()
+
+spoil.register_fake(lambda x: x.clone())
+
+
+def test_of_a_file():
+    assert halve(opwright.ones(1)).item() == 0.5
+"""
+
+
+@pytest.fixture
+def lib() -> Iterator[Library]:
+    library = Library("drawn", "DEF")
+    yield library
+    library._destroy()
+
+
+def test_all_that_fails_is_listed_with_its_arguments(lib: Library) -> None:
+    def kernel(x: opwright.Tensor) -> opwright.Tensor:
+        return x.detach().double() if x.dtype == opwright.int64 else x.detach().clone()
+
+    op = define(lib, "f(Tensor x) -> Tensor", kernel, fake=lambda x: x.clone())
+    failures = opcheck_all(op, raise_exception=False)
+    assert {failure.test for failure in failures} == {"test_faketensor", "test_aot_dispatch_dynamic"}
+    wrong = [failure.sample.args[0] for failure in failures if failure.test == "test_faketensor"]
+    assert len({tensor.dim() for tensor in wrong}) > 1 and all(tensor.dtype == opwright.int64 for tensor in wrong)
+    with pytest.raises(
+        OpCheckError, match=r"(?s)opcheck_all\(drawn::f\): \d+ tests failed, with \d+ samples\ntest_fa.*"
+    ):
+        opcheck_all(op)
+    assert "test_faketensor with (int64[" in str(failures[0]) and "Dtype mismatch" in str(failures[0])
+
+
+def test_a_wrong_fake_kernel_does_not_hide_the_operator(lib: Library) -> None:
+    def fake(x: opwright.Tensor) -> opwright.Tensor:
+        raise ValueError("not today")
+
+    op = define(lib, "f(Tensor x) -> Tensor", lambda x: x.clone(), fake=fake)
+    assert any("not today" in str(failure) for failure in opcheck_all(op, raise_exception=False))
+    assert opcheck_all(op, test_utils="test_schema") == []
+
+
+def test_gradients_are_tested_where_there_is_a_formula(lib: Library) -> None:
+    op = define(lib, "f(Tensor x) -> Tensor", lambda x: x.clone(), fake=lambda x: x.clone())
+    opwright.library.register_autograd("drawn::f", lambda ctx, grad: (grad, grad), lib=lib)
+    failures = opcheck_all(op, raise_exception=False)
+    assert failures and all("incorrect number of gradients" in str(failure) for failure in failures)
+
+
+def test_nothing_found_and_arguments_given(lib: Library) -> None:
+    def kernel(x: opwright.Tensor) -> opwright.Tensor:
+        assert x.shape == (17, 23)
+        return x.clone()
+
+    op = define(lib, "f(Tensor x) -> Tensor", kernel, fake=lambda x: x.clone())
+    with pytest.raises(OpCheckError, match="no arguments were found that the operator takes"):
+        opcheck_all(op)
+    assert opcheck_all(op, given=[Sample((x(17, 23),))]) == []
+
+
+# The plug-in
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "test_mine.py").write_text(OPERATORS)
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    """The exit status and the output of a Python command in the folder."""
+    paths = os.pathsep.join([str(ROOT / "runtime"), str(ROOT / "codegen"), str(ROOT / "generated")])
+    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "200"}
+    found = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)
+    return found.returncode, found.stdout + found.stderr
+
+
+def run_pytest(folder: Path, *options: str) -> tuple[int, str]:
+    return run(folder, "-m", "pytest", "-p", "opwright_pytest", "-p", "no:cacheprovider", *options)
+
+
+def test_a_test_for_each_operator_and_check(folder: Path) -> None:
+    status, out = run_pytest(folder, "--opcheck", "mine", "-v")
+    lines = {line.partition(" ")[0]: line.split()[1] for line in out.splitlines() if line.startswith("mine::")}
+    wanted = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+    assert list(lines) == [f"mine::{name}-{test}" for name in ("halve", "spoil") for test in wanted]
+    assert [name for name, result in lines.items() if result != "PASSED"] == ["mine::spoil-test_schema"]
+    assert status == 1 and "1 failed, 8 passed" in out and "collected 9 items" in out
+    assert "mine::spoil writes to argument 'x'" in out and "test_schema with (float32[" in out
+    assert "Traceback" not in out
+
+
+def test_chosen_listed_and_spread(folder: Path) -> None:
+    status, out = run_pytest(folder, "--opcheck", "mine", "--collect-only", "-q")
+    assert status == 0 and "mine::halve-test_schema" in out.splitlines() and "9 tests collected" in out
+    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "halve and schema")
+    assert status == 0 and "1 passed, 8 deselected" in out
+    status, out = run_pytest(folder, "--opcheck", "mine", "-k", "schema", "-n", "2")
+    assert status == 1 and "1 failed, 1 passed" in out
+    status, out = run_pytest(
+        folder, "--opcheck", "mine", "--opcheck-only", "--opcheck-import", "test_mine", "-k", "halve"
+    )
+    assert status == 0 and "4 passed, 4 deselected" in out
+
+
+def test_wrong_usage(folder: Path) -> None:
+    for options, said in [
+        (["--opcheck", "yours"], "ERROR: --opcheck yours: no operator of that namespace is defined"),
+        (["--opcheck", "mine", "--opcheck-import", "nowhere"], "ERROR: --opcheck-import nowhere: No module named"),
+    ]:
+        status, out = run_pytest(folder, *options)
+        assert status == pytest.ExitCode.USAGE_ERROR and said in out and "Traceback" not in out
+    status, out = run_pytest(folder, "--opcheck", "yours", "-n", "1")
+    assert status == 1 and "--opcheck yours: no operator of that namespace is defined" in out
+
+
+def test_without_the_option_nothing_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "test_none.py").write_text("import sys\ndef test(): assert 'opwright' not in sys.modules\n")
+    assert run_pytest(tmp_path)[0] == 0
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert settings["project"]["entry-points"]["pytest11"] == {"opwright_pytest": "opwright_pytest"}
+
+
+# The command
+
+
+def test_the_command_for_a_project(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / "examples" / "quickstart", project)
+    (project / "pyproject.toml").write_text('[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "quickstart_ops"\n')
+    command = ("-m", "opwright_codegen.cli")
+    status, out = run(project, *command, "test")
+    assert status == 2 and "is no package yet: run `opwright generate` first" in out
+    assert run(project, *command, "generate", "--kernels", "kernels")[0] == 0
+    status, out = run(project, *command, "test", "-k", "hypotenuse and schema", "-v")
+    assert status == 0 and "quickstart::hypotenuse.out-test_schema PASSED" in out and "2 passed" in out
+
+
+def test_the_command_for_a_namespace(folder: Path) -> None:
+    command = ("-m", "opwright_codegen.cli", "test")
+    assert run(folder, *command, "mine", "--import", "test_mine", "-k", "schema")[0] == 1
+    assert run(folder, *command, "mine", "--import", "test_mine", "-k", "halve")[0] == 0
+    status, out = run(folder, *command, "yours")
+    assert status == 2 and "no operator of that namespace is defined" in out
+    status, out = run(folder, *command)
+    assert status == 2 and "name the namespaces to test" in out
