@@ -9,7 +9,9 @@ from opwright_codegen.derivative_model import Derivative
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.schema import FunctionSchema, SchemaKind
 
-__all__ = ["check_arguments", "check_forward", "check_line", "check_outputs", "gradient_problems"]
+__all__ = [
+    "check_arguments", "check_forward", "check_line", "check_outputs", "gradient_problems", "has_mixed_outputs",
+]  # fmt: skip
 
 _AUTOMATIC = ("auto_linear", "auto_element_wise")
 
@@ -102,9 +104,16 @@ def gradient_problems(schema: FunctionSchema, derivatives: Sequence[Derivative])
         yield SchemaError("mixed-gradients", message, list(first.values())[-1].text.span, hint)
     used = {place for derivative in derivatives for place in derivative.gradients}
     if set(first) == {"grads"} and len(used) == 1 and len(schema.returns) > 1 and _only_first(derivatives):
+        if schema.returns[used.pop()].type.is_list_like:
+            return
         message = f"of the gradients of {schema.name}, grads[0] alone is used"
         hint = "write grad if the first output alone is differentiable"
         yield SchemaError("only-first-gradient", message, first["grads"].text.span, hint)
+
+
+def has_mixed_outputs(schema: FunctionSchema, outputs: Sequence[int]) -> bool:
+    """Whether a list is among several outputs that can have gradients."""
+    return len(outputs) > 1 and any(schema.returns[place].type.is_list_like for place in outputs)
 
 
 def _only_first(derivatives: Sequence[Derivative]) -> bool:

@@ -68,6 +68,7 @@ class Formulas:
         if isinstance(formula, Tuple) and len(formula.items) != len(inputs):
             message = f"{len(formula.items)} gradients for {len(inputs)} inputs"
             raise SchemaError("gradient-count", message, formula.span, f"give one for each of {', '.join(inputs)}")
+        _check_gradients(formula, schema, outputs)
         names = frozenset(node.name for node in _references(formula, Kind.GRAD))
         saved, shortened = _saved(formula, schema)
         return Derivative(
@@ -161,6 +162,28 @@ def _references(formula: Formula, kind: Kind) -> Iterator[Reference]:
     return (node for node in walk(formula) if isinstance(node, Reference) and node.kind is kind)
 
 
+def _check_gradients(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...]) -> None:
+    """Raise SchemaError for a `grad` that could be something else, or nothing."""
+    hidden = next((node for node in _references(formula, Kind.ARGUMENT) if node.name in ("grad", "grads")), None)
+    if hidden is not None:
+        message = f"{hidden.name!r} is an argument of {schema.name} and a gradient"
+        hint = "write grads[0] for the gradient" if hidden.name == "grad" else "write grad for the gradient"
+        raise SchemaError(
+            "ambiguous-gradient", message, hidden.span, f"{hint}, and rename the argument to use its value"
+        )
+    alone = next((node for node in _references(formula, Kind.GRAD) if node.name == "grad"), None)
+    if alone is not None and _is_list(schema, outputs[:1]):
+        message = (
+            f"{schema.name} returns a list: its gradients are grads, one for each tensor, None where there is none"
+        )
+        raise SchemaError("gradient-of-list", message, alone.span, "write grads")
+
+
+def _is_list(schema: FunctionSchema, outputs: tuple[int, ...]) -> bool:
+    """Whether the outputs are one list of tensors."""
+    return len(outputs) == 1 and schema.returns[outputs[0]].type.is_list_like
+
+
 def _positions(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...]) -> tuple[int, ...]:
     """The outputs whose gradients the formula uses. Raises SchemaError for one that there is not."""
     found: set[int] = set()
@@ -169,6 +192,9 @@ def _positions(formula: Formula, schema: FunctionSchema, outputs: tuple[int, ...
         match node:
             case Subscript(Reference(Kind.GRAD, "grads") as grads, Constant(int() as index)):
                 indexed.add(id(grads))
+                if _is_list(schema, outputs):  # the gradient of one of its tensors
+                    found.add(outputs[0])
+                    continue
                 if index >= len(outputs):
                     count = f"{len(outputs)} output" + ("s" if len(outputs) != 1 else "")
                     message = f"grads[{index}] is of no output: {count} can have a gradient"

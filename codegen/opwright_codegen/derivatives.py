@@ -12,6 +12,7 @@ from opwright_codegen.derivative_checks import (
     check_line,
     check_outputs,
     gradient_problems,
+    has_mixed_outputs,
 )
 from opwright_codegen.derivative_entries import Block, Entry, Line, read_derivative_entries
 from opwright_codegen.derivative_formulas import Formulas
@@ -157,6 +158,7 @@ def _read_block(
     forward: list[Line] = []
     without: list[str] = []
     given: dict[str, Line] = {}
+    asked = 0
     for line in block.lines:
         try:
             names = tuple(name.text for name in line.names)
@@ -165,13 +167,22 @@ def _read_block(
             elif line.text.text.strip().lower() == "non_differentiable":
                 without += names
             else:
+                asked += 1
                 derivatives.append(language.derivative(schema, names, line.text, outputs))
         except SchemaError as error:
             errors.add(error)
+    if len(derivatives) < asked:  # without a formula of an input, forward formulas would be wrong, too
+        forward = []
     for problem in gradient_problems(schema, derivatives):
         errors.add(problem)
     is_said = entry.booleans is not None or bool(entry.conditions)
     is_first_alone = not is_said and any("grad" in derivative.gradient_names for derivative in derivatives)
+    if is_first_alone:
+        outputs = outputs[:1]
+    if derivatives and isinstance(language, Formulas) and has_mixed_outputs(schema, outputs):
+        message = f"the results of {schema.name} that can have gradients are not tensors alone, nor one list"
+        hint = "say which of them are not differentiable: output_differentiability: [True, False]"
+        errors.add(SchemaError("mixed-outputs", message, entry.outputs_span or entry.name.span, hint))
     return Differentiability(
         operator,
         block.key,
@@ -181,7 +192,7 @@ def _read_block(
         tuple(without),
         (True,) if entry.conditions else entry.booleans,
         entry.conditions[0] if entry.conditions else None,
-        outputs[:1] if is_first_alone else outputs,
+        outputs,
     )
 
 

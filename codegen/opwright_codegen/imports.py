@@ -9,7 +9,7 @@ from opwright_codegen.layout import LINE, bracketed
 
 __all__ = ["import_lines", "words_in"]
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"(?<!def )\b[A-Za-z_]\w*")  # but the names of functions defined there
 
 # Names that generated modules use, by the module they come from.
 _MODULES = {
@@ -55,7 +55,7 @@ _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """Every identifier in the texts."""
+    """Every identifier that the texts use."""
     return {word for text in texts for word in _WORD.findall(text)}
 
 

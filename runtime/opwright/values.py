@@ -9,7 +9,7 @@ import numpy as np
 
 from opwright.devices import backend_of
 from opwright.dtypes import INEXACT, REDUCED
-from opwright.keys import GRAD, META, PYTHON
+from opwright.keys import GRAD, META, PYTHON, TANGENT
 from opwright.state import with_modes
 
 __all__ = ["Valued", "fake_context"]
@@ -76,11 +76,13 @@ class Valued:
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
-            if with_modes(self.keys) & GRAD:
+            keys = with_modes(self.keys)
+            if keys & GRAD:
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            self._check_no_tangent("call numpy() on")
+            if keys & TANGENT:
+                self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, np.ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "

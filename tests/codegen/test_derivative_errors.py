@@ -44,6 +44,12 @@ SCHEMAS = """
   dispatch: {CPU: cat}
 - func: same(Tensor self, Tensor x) -> (Tensor x, Tensor y)
   dispatch: {CPU: same}
+- func: chunks(Tensor self, int count) -> Tensor[]
+  dispatch: {CPU: chunks}
+- func: head(Tensor self) -> (Tensor first, Tensor[] rest)
+  dispatch: {CPU: head}
+- func: hidden(Tensor self, Tensor grad) -> Tensor
+  dispatch: {CPU: hidden}
 - func: masked(Tensor result, Tensor grad_input_mask) -> Tensor
   dispatch: {CPU: masked}
 """

@@ -238,7 +238,8 @@ class NodeBuilder:
     def _edge_line(self) -> str:
         given = "self.edges if edges is None else edges"
         if self.counts_inputs:
-            return f"{', '.join(self._edges[name] for name in self.inputs)} = split_edges({given}, self.counts)"
+            names = ", ".join(self._edges[name] for name in self.inputs)
+            return bracketed(f"{names} = split_edges(", [given, "self.counts"], ")", 8)
         edges = ", ".join(f"*{self._edges[name]}" if self._is_list(name) else self._edges[name] for name in self.inputs)
         return f"{edges}{',' if len(self.inputs) == 1 else ''} = {given}"
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.formula_ast import Formula
+from opwright_codegen.formula_ast import Boolean, Call, Comparison, Conditional, Constant, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, FunctionSchema
 from opwright_codegen.targets.autograd_nodes import NodeBuilder, Slot
 from opwright_codegen.targets.shims import returned
-from opwright_codegen.views import OperatorView, signature
+from opwright_codegen.views import OperatorView, signature, tuple_text
 
 __all__ = ["Refusal", "Wrapper", "WrapperBuilder", "refusal"]
 
@@ -180,15 +180,15 @@ class WrapperBuilder:
         is_optional = tensors_in(self._arguments[name].type) is Tensors.OPTIONAL_LIST
         return f"{own} or ()" if is_optional else own
 
-    def _has_some(self, name: str) -> str:
+    def _has_some(self, name: str) -> Formula:
         own = self._own[name]
         match tensors_in(self._arguments[name].type):
             case Tensors.ONE:
-                return f"{own}.edge is not None"
+                return Comparison(Verbatim(f"{own}.edge"), (("is not", Constant(None)),))
             case Tensors.OPTIONAL:
-                return f"({own} is not None and {own}.edge is not None)"
+                return Verbatim(f"{own} is not None and {own}.edge is not None")  # parentheses come with the others
             case _:
-                return f"any(edges_of({self._list(name)}))"
+                return Call(Verbatim("any"), (Call(Verbatim("edges_of"), (Verbatim(self._list(name)),)),))
 
     def _made(self) -> list[str]:
         inputs = self._node.inputs
@@ -223,26 +223,28 @@ class WrapperBuilder:
 
     def _kept(self, *, is_result: bool) -> list[str]:
         return [
-            f"node.{slot.name} = {self._value(slot)}" if slot.saved.fact is None else self._fact(slot)
+            self._value(slot) if slot.saved.fact is None else self._fact(slot)
             for slot in self._node.slots
             if slot.is_result == is_result
         ]
 
     def _value(self, slot: Slot) -> str:
         name = slot.saved.of
+        before = f"node.{slot.name} = "
         if slot.is_result:
-            return self._result_value(name)
+            return before + self._result_value(name)
         own = self._own[name]
         if not slot.is_tensor:
-            return own
+            return before + own
         word = {Tensors.ONE: "save", Tensors.OPTIONAL: "save_optional"}.get(slot.tensors, "save_all")
         if self.schema.name.inplace and own == self._results[0]:
             word = "save_original"
-        text = f"{word}({own})"
         if slot.inputs.issuperset(self._node.inputs):
-            return text
-        tests = " or ".join(self._has_some(each) for each in self._node.inputs if each in slot.inputs)
-        return f"{text} if {tests} else None"
+            return f"{before}{word}({own})"
+        tests = tuple(self._has_some(each) for each in self._node.inputs if each in slot.inputs)
+        saved = Call(Verbatim(word), (Verbatim(own),))
+        asked = tests[0] if len(tests) == 1 else Boolean("or", tests)
+        return formula_lines(Conditional(asked, saved, Constant(None)), self._spelling(), 8, before)
 
     def _result_value(self, name: str) -> str:
         place = self._node.schema.output_names.index(name)
@@ -272,11 +274,8 @@ class WrapperBuilder:
     def _history(self) -> list[str]:
         outputs = self._node.entry.differentiable_outputs
         if self._node.is_several:
-            if len(self._results) == 1 or len(outputs) == len(self._results):
-                found = self._results[0] if len(self._results) == 1 else f"({', '.join(self._results)})"
-            else:
-                found = f"({', '.join(self._results[place] for place in outputs)})"
-            return [f"record_several({found}, node)"]
+            found = [self._results[place] for place in outputs]
+            return [f"record_several({found[0] if len(found) == 1 else tuple_text(found)}, node)"]
         result = self._results[outputs[0]]
         if not self._is_fast:
             return [f"record({result}, node)"]

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
-from opwright.autograd.function_jvp import cells_of, give_tangents
+from opwright.autograd.function_jvp import cells_of, give_tangents, without_tangents_or_grad
 from opwright.autograd.function_outputs import NOTHING, finish
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
-from opwright.autograd.recording import (
-    refresh,
-)
+from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
-from opwright.autograd.tangents import ignoring_tangents
 from opwright.keys import TANGENT, VIEW
 from opwright.state import active_modes
 from opwright.tensor import Tensor, wrap_view
@@ -32,7 +28,9 @@ class FunctionCtx(MultipleOutputs):
 
     function: type[Function]
     takes_undefined = True
-    _is_in_jvp = False  # contexts of custom operators are made without a constructor
+    saved_for_forward: tuple[Any, ...] = ()
+    without_gradient: frozenset[int] = frozenset()  # numbers of outputs
+    _is_in_jvp = False
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(value, Tensor) and value.edge is not None for value in inputs)
@@ -46,8 +44,6 @@ class FunctionCtx(MultipleOutputs):
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._saved: Sequence[Saved] | None = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
-        self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`: to be called once, in forward."""
@@ -200,7 +196,7 @@ class Function:
         cells = cells_of(cls, args) if keys & TANGENT else None
         ctx = cls._context(args)
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
-        with no_grad(), ignoring_tangents() if keys & TANGENT else nullcontext():
+        with without_tangents_or_grad() if keys & TANGENT else no_grad():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
             else:

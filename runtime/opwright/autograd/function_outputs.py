@@ -1,4 +1,4 @@
-"""What becomes of the outputs of a Function: their history, and what was saved of them."""
+"""What a call of a Function makes of its outputs: history, views, writes, and what is saved."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_recor
     given = {id(value) for value in inputs if isinstance(value, Tensor)}
     results = [_result(ctx, number, each, given, is_recorded, len(outputs)) for number, each in enumerate(outputs)]
     _keep(ctx, outputs, results, is_recorded)
-    without = ctx._non_differentiable
-    ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
+    if without := ctx._non_differentiable:
+        ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
     ctx._dirty = ctx._non_differentiable = ctx._to_save = ()
     return results
 

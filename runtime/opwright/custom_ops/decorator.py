@@ -58,6 +58,8 @@ def _check_name(name: str) -> None:
 
 def _given(name: str, schema: str, mutates_args: str | Iterable[str], tags: tuple[Tag, ...]) -> InferredSchema:
     """The parts of a schema that was written out, which must agree with `mutates_args` and the tags."""
+    if not schema.lstrip().startswith("("):
+        raise ValueError(f'{name}: expected a schema without a name, like "(Tensor x) -> Tensor", got "{schema}"')
     parsed = _schema.parse_definition(f"{name}{schema}")
     declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
     written = [argument.name for argument in parsed.arguments if argument.is_write]

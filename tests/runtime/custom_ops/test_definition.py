@@ -122,6 +122,8 @@ def test_a_schema_that_disagrees_with_mutates_args_defines_nothing() -> None:
     assert "made::f" not in operators
     with pytest.raises(RegistrationError, match="made::f"):
         custom_op("made::f", f, mutates_args=(), schema="(Tensr x) -> ()")
+    with pytest.raises(ValueError, match=r'made::f: expected a schema without a name, like "\(Tensor x\)'):
+        custom_op("made::f", f, mutates_args=(), schema="f(Tensor x) -> ()")
     assert "made::f" not in operators
 
 

@@ -1,0 +1,1 @@
+"""Kernels and backward functions of the operators of `ops.yaml`."""
