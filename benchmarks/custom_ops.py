@@ -28,6 +28,7 @@ def figures() -> Iterator[Figure]:
     yield arrays()
     yield defining()
     yield first_calls()
+    yield checking()
 
 
 NumPyArray = np.ndarray[Any, Any]
@@ -131,3 +132,24 @@ def first_calls() -> Figure:
 
 def declaration(n: int) -> str:
     return f"(Tensor x, Tensor y, SymInt k={n}) -> Tensor"
+
+
+def checking() -> Figure:
+    """A warm opcheck of an operator with a fake kernel, best of several."""
+    taken = []
+    for library in (opwright, torch):
+        op = library.library.custom_op(
+            "bench::checked", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor"
+        )
+        op.register_fake(lambda x: x.clone())
+        x = library.ones(3, 4)
+        taken.append(
+            min(_seconds(lambda op=op, x=x, library=library: library.library.opcheck(op, (x,))) for _ in range(20))
+        )
+    return Figure("opcheck of a custom operator", *taken, taken[0], 2e-3, "s")
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

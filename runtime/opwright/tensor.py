@@ -276,11 +276,13 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
         self._check_data(".numpy()")
         if not force:
-            if with_modes(self.keys) & GRAD:
+            keys = with_modes(self.keys)
+            if keys & GRAD:
                 raise RuntimeError(
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
                 )
-            self._check_no_tangent("call numpy() on")
+            if keys & TANGENT:
+                self._check_no_tangent("call numpy() on")
             if not isinstance(self.array, ndarray):
                 raise TypeError(
                     f"can't convert {self.device} device type tensor to numpy. "

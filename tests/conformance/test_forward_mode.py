@@ -215,6 +215,7 @@ def product_problems(name: str, entry: Differentiability, sample: Sample) -> Ite
 
 @pytest.mark.parametrize("name", with_formula())
 def test_tangents_agree_with_gradients(name: str) -> None:
+    """At samples as they are, whatever their strides and sizes (test_gradcheck_operators: at well-behaved ones)."""
     entry = derivatives().find(f"aten::{name}")
     assert entry is not None
     if reason := NO_PRODUCT.get(name):

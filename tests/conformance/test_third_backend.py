@@ -171,3 +171,15 @@ def test_calls_on_the_backend_are_recorded(lists: Any) -> None:
     (found,) = opwright.autograd.grad(mine * mine, mine, gradient)
     assert type(found.array) is Lists
     np.testing.assert_allclose(values(found), 2 * values(mine) * values(gradient))
+
+
+def test_gradients(lists: Any) -> None:
+    """Formulas are over operators, so that a backend has gradients where it has the operators."""
+    (x, mine), (y, other) = tensor(2, 3), tensor(3)
+    x, mine = x.requires_grad_(), mine.requires_grad_()
+    wanted = opwright.autograd.grad((x * y + x) * x, [x], opwright.ones(2, 3))
+    result = (mine * other + mine) * mine
+    found = opwright.autograd.grad(result, [mine], opwright.tensor([[1.0] * 3] * 2, device="lists"))
+    assert found[0].device.type == "lists"
+    assert np.array_equal(values(found[0]), values(wanted[0]))
+    assert result.grad_fn.name() == "MulBackward0"

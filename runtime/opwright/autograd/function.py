@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
-from opwright.autograd import anomaly
-from opwright.autograd.function_jvp import cells_of, give_tangents
+from opwright.autograd.function_jvp import cells_of, give_tangents, without_tangents_or_grad
+from opwright.autograd.function_outputs import NOTHING, finish
 from opwright.autograd.gradients import fit, zeros
 from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
-from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence
-from opwright.autograd.recording import (
-    check_inplace,
-    check_writable,
-    increment_version,
-    mark_view,
-    rebase_history,
-    refresh,
-)
-from opwright.autograd.saved import Saved, save, save_result, unpack
-from opwright.autograd.tangents import ignoring_tangents
-from opwright.autograd.views import ViewOfBase
-from opwright.dtypes import INEXACT
-from opwright.keys import GRAD, TANGENT, VIEW
+from opwright.autograd.nodes import Edge, MultipleOutputs
+from opwright.autograd.recording import refresh
+from opwright.autograd.saved import Saved, unpack
+from opwright.keys import TANGENT, VIEW
 from opwright.state import active_modes
 from opwright.tensor import Tensor, wrap_view
 
@@ -39,7 +28,9 @@ class FunctionCtx(MultipleOutputs):
 
     function: type[Function]
     takes_undefined = True
-    _is_in_jvp = False  # contexts of custom operators are made without a constructor
+    saved_for_forward: tuple[Any, ...] = ()
+    without_gradient: frozenset[int] = frozenset()  # numbers of outputs
+    _is_in_jvp = False
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(value, Tensor) and value.edge is not None for value in inputs)
@@ -53,8 +44,6 @@ class FunctionCtx(MultipleOutputs):
         self._dirty: tuple[Tensor, ...] = ()
         self._non_differentiable: tuple[Tensor, ...] = ()
         self._saved: Sequence[Saved] | None = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
-        self.without_gradient: frozenset[int] = frozenset()  # numbers of outputs
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`: to be called once, in forward."""
@@ -154,9 +143,6 @@ class FunctionCtx(MultipleOutputs):
     _is_tensor: tuple[bool, ...] = ()
 
 
-NOTHING = object()  # stands for a None that was saved
-
-
 class Function:
     """An operation with its own gradient: subclass it, write `forward` and `backward`, call `apply`.
 
@@ -210,143 +196,17 @@ class Function:
         cells = cells_of(cls, args) if keys & TANGENT else None
         ctx = cls._context(args)
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
-        with no_grad(), ignoring_tangents() if keys & TANGENT else nullcontext():
+        with without_tangents_or_grad() if keys & TANGENT else no_grad():
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
             else:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         several = isinstance(output, tuple)
-        outputs = _finish(ctx, args, list(output) if several else [output], is_recorded)
+        outputs = finish(ctx, args, list(output) if several else [output], is_recorded)
         if cells is not None:
             give_tangents(ctx, args, cells, outputs)
         return tuple(outputs) if several else outputs[0]
-
-
-def _finish(ctx: FunctionCtx, inputs: Sequence[Any], outputs: list[Any], is_recorded: bool) -> list[Any]:
-    """Give the outputs their history, and keep what is to be saved."""
-    _check_dirty(ctx, outputs)
-    for tensor in ctx._dirty:
-        if is_recorded:
-            _check_dirty_leaf(tensor)
-        check_writable(tensor)
-        increment_version(tensor)
-    if is_recorded:
-        ctx.sequence = next_sequence()
-        ctx.edges = tuple(value.edge if isinstance(value, Tensor) else None for value in inputs)
-        ctx._is_tensor = tuple(isinstance(value, Tensor) for value in inputs)
-        ctx.outputs = [
-            (each.shape, each.dtype, each.device) if isinstance(each, Tensor) else None for each in outputs
-        ]  # fmt: skip
-        if anomaly.is_on():
-            anomaly.note(ctx)
-    given = {id(value) for value in inputs if isinstance(value, Tensor)}
-    results = [_result(ctx, number, each, given, is_recorded, len(outputs)) for number, each in enumerate(outputs)]
-    _keep(ctx, outputs, results, is_recorded)
-    without = ctx._non_differentiable
-    ctx.without_gradient = frozenset(n for n, each in enumerate(outputs) if any(each is one for one in without))
-    ctx._dirty = ctx._non_differentiable = ctx._to_save = ()
-    return results
-
-
-def _check_dirty(ctx: FunctionCtx, outputs: Sequence[Any]) -> None:
-    returned = {id(each) for each in outputs}
-    if any(id(tensor) not in returned for tensor in ctx._dirty):
-        raise RuntimeError(
-            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            "modified inplace must all be outputs of the Function."
-        )
-
-
-def _check_dirty_leaf(tensor: Tensor) -> None:
-    if tensor.edge is not None and tensor.is_leaf:
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    check_inplace(tensor)
-
-
-def _result(
-    ctx: FunctionCtx, number: int, output: Any, given: set[int], is_recorded: bool, count: int
-) -> Any:  # fmt: skip
-    if not isinstance(output, Tensor):
-        return output
-    is_dirty = any(output is tensor for tensor in ctx._dirty)
-    is_input = id(output) in given
-    if any(output is tensor for tensor in ctx._non_differentiable) or output.dtype not in INEXACT:
-        ctx.outputs = [None if place == number else each for place, each in enumerate(ctx.outputs)]
-        if is_input and output.edge is not None and not is_dirty:
-            return output.detach()
-        return output
-    if is_dirty:
-        return _rebased(ctx, number, output, count) if is_recorded else output
-    if is_input:
-        output = wrap_view(output, output.array)
-        mark_view(output, "custom_function")
-    if is_recorded:
-        output.edge = ctx, number
-        output.keys |= GRAD
-        if output.keys & VIEW:
-            mark_view(output, "several" if count > 1 else "custom_function")
-    return output
-
-
-def _rebased(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> Tensor:
-    extra = output.extra
-    if extra is None or extra.base is None:
-        output.edge = ctx, number
-        output.keys |= GRAD
-        if extra is not None and extra.storage is not None:
-            extra.storage.rewrites += 1
-        return output
-    if count > 1:
-        raise RuntimeError(
-            "If your Function modifies a Tensor inplace that is a view, it must return that Tensor alone: gradients of "
-            "several outputs cannot be put into the history of the view's base"
-        )
-    return rebase_history(output, _WriteByFunction(ctx, output))
-
-
-class _WriteByFunction(Node):
-    """A Function that wrote to a view, as a node of one output: what the base's history holds."""
-
-    __slots__ = ("ctx",)
-    saved = ("ctx",)
-
-    def __init__(self, ctx: FunctionCtx, view: Tensor) -> None:
-        self.ctx: FunctionCtx = ctx
-        place = next(index for index, edge in enumerate(ctx.edges) if edge is view.edge) if view.edge else 0
-        self.edges = (ctx.edges[place], *ctx.edges[:place], *ctx.edges[place + 1 :])
-
-    def name(self) -> str:
-        """The Function's name."""
-        return self.ctx.name()
-
-    def release(self) -> None:
-        """Free what the Function saved."""
-        self.ctx.release()
-
-    def apply(self, grad: Any) -> Sequence[Any]:
-        """The gradients, that of the view first."""
-        results = list(self.ctx.apply(grad))
-        place = next(index for index, edge in enumerate(self.ctx.edges) if edge is self.edges[0])
-        return (results.pop(place), *results)
-
-
-def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_recorded: bool) -> None:
-    """Save what `save_for_backward` named: outputs without their edge, which leads to the context and would make a
-    cycle; that of a view written to does so by the history of its base."""
-    saved: list[Saved] = []
-    for tensor in ctx._to_save:
-        if tensor is None:
-            saved.append(NOTHING)
-            continue
-        number = next((place for place, each in enumerate(outputs) if each is tensor), None)
-        edge = None if number is None else results[number].edge
-        is_own = isinstance(edge, ViewOfBase) if type(edge) is not tuple else edge[0] is ctx
-        if is_recorded and is_own and number is not None:
-            saved.append(save_result(results[number], number))
-        else:
-            saved.append(save(tensor) if is_recorded else (tensor, tensor._version if not tensor.is_inference() else 0))
-    ctx._saved = tuple(saved)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.autograd.gradients import aten
+from opwright.autograd.modes import without_recording
 from opwright.autograd.nodes import node_of, number_of
 from opwright.autograd.saved import note_tangent
 from opwright.autograd.tangents import (
@@ -19,14 +20,24 @@ from opwright.autograd.tangents import (
     set_tangent,
     write_tangent,
 )
+from opwright.state import Modes
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.autograd.function import FunctionCtx
 
-__all__ = ["cells_of", "give_tangents"]
+__all__ = ["cells_of", "give_tangents", "without_tangents_or_grad"]
 
 Cells = Sequence[Tangent | None]
+
+
+class without_tangents_or_grad(ignoring_tangents):
+    """In the block, `forward` of a Function within a level, nothing is recorded and nothing looks at tangents."""
+
+    __slots__ = ()
+
+    def _modes(self, outer: Modes | None) -> Modes | None:
+        return super()._modes(without_recording(outer))
 
 
 def cells_of(function: Any, inputs: Sequence[Any]) -> Cells | None:

@@ -17,7 +17,7 @@ from typing import Final
 
 from opwright.autograd.gradients import aten
 from opwright.autograd.modes import Switch
-from opwright.dtypes import COMPLEX, INEXACT, dtype_name
+from opwright.dtypes import COMPLEX, INEXACT, complex64, complex128, dtype_name, float32, float64
 from opwright.errors import AutogradError
 from opwright.keys import TANGENT
 from opwright.layouts import may_overlap_itself, span, surely_empty
@@ -199,14 +199,23 @@ def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tup
 
 
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
-    """The view's part of its base's tangent."""
-    if view.dtype != base.dtype:
+    """The view's part of its base's tangent, whose memory is laid out as the base's is."""
+    shape, strides, offset = list(view.shape), list(view.stride()), view.storage_offset()
+    if (base.dtype, view.dtype) in _PAIRS:  # a view of the parts of complex numbers
+        tangent, start = aten("view_as_real")(tangent), 2 * base.storage_offset()
+    elif (view.dtype, base.dtype) in _PAIRS:  # and back
+        shape, strides, offset = [*shape, 2], [*(2 * each for each in strides), 1], 2 * offset
+        start = base.storage_offset()
+    elif view.dtype == base.dtype:
+        start = base.storage_offset()
+    else:
         raise AutogradError(
             f"the tangent that a write gave to a tensor of {dtype_name(base.dtype)} does not reach its view of "
             f"{dtype_name(view.dtype)}: write to the view, or make it after the write"
         )
-    offset = tangent.storage_offset() + view.storage_offset() - base.storage_offset()
-    found: Tensor = aten("as_strided")(tangent, list(view.shape), list(view.stride()), offset)
+    found: Tensor = aten("as_strided")(tangent, shape, strides, tangent.storage_offset() + offset - start)
+    if view.dtype in COMPLEX and base.dtype not in COMPLEX:
+        found = aten("view_as_complex")(found)
     return found
 
 
@@ -219,4 +228,5 @@ class ignoring_tangents(Switch):
         return _IGNORING if outer is None else Modes(outer.include & ~TANGENT, outer.mask & ~TANGENT)
 
 
+_PAIRS: Final = {(complex64, float32), (complex128, float64)}  # complex numbers and their parts
 _IGNORING: Final = Modes(0, ~TANGENT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.function import NOTHING
+from opwright.autograd.function_outputs import NOTHING
 from opwright.autograd.saved import save
 from opwright.custom_ops.recording import context_of, new_node
 from opwright.dispatcher import Operator

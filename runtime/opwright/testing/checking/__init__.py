@@ -2,5 +2,6 @@
 
 from opwright.testing.checking.drawn import Failure, draw_samples, opcheck_all
 from opwright.testing.checking.running import opcheck, operator_of, tests_of
+from opwright.testing.checking.schema_mode import SchemaCheckMode
 
-__all__ = ["Failure", "draw_samples", "opcheck", "opcheck_all", "operator_of", "tests_of"]
+__all__ = ["Failure", "SchemaCheckMode", "draw_samples", "opcheck", "opcheck_all", "operator_of", "tests_of"]
