@@ -63,7 +63,15 @@ class OperatorContext(FunctionCtx):
         if self.lengths:
             each = iter(grads)
             grads = tuple(next(each) if n is None else [next(each) for _ in range(n)] for n in self.lengths)
-        found = type(self).backward(self, *grads)
+        try:
+            found = type(self).backward(self, *grads)
+        except AttributeError as error:  # (a `__getattr__` would make it slow to read any attribute)
+            if error.obj is not self:
+                raise
+            raise AttributeError(
+                f"ctx of {self.operator.name} has no attribute '{error.name}': what backward needs, setup_context sets "
+                f"(ctx.{error.name} = ...), which register_autograd is given"
+            ) from error
         results = list(found) if isinstance(found, tuple) else [found]
         needs = self.needs_input_grad
         if type(found) is list and not (needs and type(needs[0]) is list):
@@ -135,12 +143,6 @@ class OperatorContext(FunctionCtx):
 
     def _whose(self) -> str:
         return f"\nIn backward of {self.operator.name}, {place_of(type(self).backward)}"
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(
-            f"ctx of {self.operator.name} has no attribute '{name}': what backward needs, setup_context sets "
-            f"(ctx.{name} = ...), which register_autograd is given"
-        )
 
 
 def _structure(grad: Any) -> str:
