@@ -1,4 +1,4 @@
-"""Recorded calls and backward passes, and the memory of what is recorded."""
+"""Recorded calls and backward passes, the first one in a process, and the memory of what is recorded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +16,17 @@ import opwright
 
 from .measure import ENVIRONMENT, Figure, ratio
 
+# Seconds of the first recorded call and backward pass of a fresh process, which load what records.
+FIRST = """
+import sys, time
+library = __import__(sys.argv[1])
+x = library.ones(4)
+(x + x).sum()
+x.requires_grad_()
+start = time.perf_counter()
+(x + x).sum().backward()
+print(time.perf_counter() - start)
+"""
 # What the process grows by, in bytes, while a graph of so many adds is built, of which only the end is held.
 GRAPH = """
 import gc, sys
@@ -39,17 +52,20 @@ print(resident() - before)
 
 
 def figures() -> Iterator[Figure]:
-    """Calls, passes, memory."""
+    """Calls, passes, the first of all, memory."""
     torch.set_num_threads(1)
     yield from recorded()
+    yield from trained()
+    own, peer = printed(FIRST, "opwright"), printed(FIRST, "torch")
+    yield Figure("first recorded call and backward pass of a process", own, peer, own / peer)
     for count, budget in ((10_000, 1.0), (100_000, None)):
-        own, peer = bytes_of_graph("opwright", count), bytes_of_graph("torch", count)
+        own, peer = printed(GRAPH, "opwright", str(count)), printed(GRAPH, "torch", str(count))
         work = f"memory of a graph of {count:,} adds"
         yield Figure(work, own, peer, own / peer, budget, amounts="B")
 
 
 def recorded() -> Iterator[Figure]:
-    """Small calls."""
+    """Small calls, and a chain of them."""
     ones = np.ones(4, np.float32)
     x, y, grad = opwright.from_numpy(ones.copy()).requires_grad_(), opwright.from_numpy(ones), opwright.ones([4])
     p, q, peer_grad = torch.ones(4, requires_grad=True), torch.ones(4), torch.ones(4)
@@ -73,10 +89,38 @@ def recorded() -> Iterator[Figure]:
         yield ratio("add of a leaf under no_grad", lambda: add(x, y), lambda: peer(p, q))
 
 
-def bytes_of_graph(library: str, count: int) -> float:
-    """Resident memory that a fresh process takes for it; the median of three."""
-    command = [sys.executable, "-c", GRAPH, library, str(count)]
+def trained() -> Iterator[Figure]:
+    """Operators of a training step."""
+    for work, function, rounds in (
+        ("recorded product", lambda x: x * x, 500),
+        ("recorded softmax", lambda x: x.softmax(1), 100),
+        ("sum().backward()", lambda x: x.sum().backward(), 100),
+    ):
+        own, peer = opwright.ones(4, 4, requires_grad=True), torch.ones(4, 4, requires_grad=True)
+        yield ratio(work, partial(function, own), partial(function, peer), rounds=rounds)
+    yield ratio(
+        "forward and backward of two small layers",
+        partial(step, layers(opwright)),
+        partial(step, layers(torch)),
+        rounds=40,
+    )
+
+
+def layers(library: Any) -> tuple[Any, Any, Any]:
+    """Inputs, and two matrices of weights."""
+    return library.ones(4, 8), library.ones(8, 16, requires_grad=True), library.ones(16, 4, requires_grad=True)
+
+
+def step(of: tuple[Any, Any, Any]) -> None:
+    """What a training step does before the optimizer's turn."""
+    inputs, first, second = of
+    ((inputs @ first).relu() @ second).sum().backward()
+
+
+def printed(code: str, *arguments: str) -> float:
+    """The number that a fresh process prints; the median of three."""
+    command = [sys.executable, "-c", code, *arguments]
     return statistics.median(
-        int(subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout)
+        float(subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True, text=True).stdout)
         for _ in range(3)
     )

@@ -198,6 +198,11 @@ def polygamma_default(n: Any, self: Any, self_t: Any) -> Any:
     return (self_t.conj() * ops.polygamma(n + 1, self)).conj()
 
 
+# polygamma_(Tensor(a!) self, int n) -> Tensor(a!): result
+def polygamma_(self: Any, n: Any, self_t: Any) -> Any:
+    return (self_t.conj() * ops.polygamma(n + 1, self)).conj()
+
+
 # rad2deg(Tensor self) -> Tensor: result
 def rad2deg_default(self_t: Any) -> Any:
     return (self_t.conj() * (180 / math.pi)).conj()
@@ -2758,6 +2763,7 @@ RULES: dict[str, ForwardRule] = {
     "neg": ForwardRule((0,), (TangentFormula(neg_default, (), (0,), (), (0,)),), ()),
     "neg_": ForwardRule((0,), (TangentFormula(neg_default, (), (0,), (), (0,)),), ()),
     "polygamma": ForwardRule((1,), (TangentFormula(polygamma_default, (0, 1), (1,), (), (0,)),), ()),
+    "polygamma_": ForwardRule((0,), (TangentFormula(polygamma_, (0, 1), (0,), (), (0,)),), ()),
     "rad2deg": ForwardRule((0,), (TangentFormula(rad2deg_default, (), (0,), (), (0,)),), ()),
     "rad2deg_": ForwardRule((0,), (TangentFormula(rad2deg_default, (), (0,), (), (0,)),), ()),
     "reciprocal": ForwardRule((0,), (TangentFormula(reciprocal_default, (), (0,), (0,), (0,)),), ()),

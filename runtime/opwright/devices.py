@@ -279,33 +279,9 @@ def _load_cuda() -> Backend:
         known = _by_name.get("cuda")
         if known is not None:
             return known
-        try:
-            import cupy
-        except ImportError as error:
-            raise RuntimeError("CUDA needs CuPy: install opwright[cuda]") from error
+        from opwright.cuda_arrays import cuda_backend
 
-        def from_numpy(array: np.ndarray[Any, Any], index: int | None) -> Array:
-            if index is None:
-                return cupy.asarray(array)
-            with cupy.cuda.Device(index):
-                return cupy.asarray(array)
-
-        return add_backend(
-            Backend(
-                name="cuda",
-                key=keys.CUDA,
-                keys=keys.DENSE_CUDA,
-                array_type=cupy.ndarray,
-                array_module=lambda: cupy,
-                shape=attrgetter("shape"),
-                strides=element_strides,
-                dtype=attrgetter("dtype"),
-                index=attrgetter("device.id"),
-                to_numpy=cupy.asnumpy,
-                from_numpy=from_numpy,
-                data_ptr=attrgetter("data.ptr"),
-            )
-        )
+        return add_backend(cuda_backend())
 
 
 def find_backend(kind: type) -> Backend | None:

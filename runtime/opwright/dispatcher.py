@@ -6,27 +6,23 @@ Generated stubs look `table` up themselves; everything uncommon comes here: miss
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
 from opwright.compose import compose, compose_arrays, find_unloaded
 from opwright.conversion import Mismatch
-from opwright.dispatch_table import Entry, compute_entry
+from opwright.entries import Entries
 from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownSignature
-from opwright.keys import ARRAYS, BACKENDS, PYTHON_DISPATCHER, RUNTIME, DispatchKey, KeySet
+from opwright.keys import ARRAYS, DispatchKey, KeySet
 from opwright.lost import lost_operators
+from opwright.overloads import drop_if_empty, overloads, shared_overloads
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
 from opwright.registrations import (
-    BackendSelect,
-    Key,
     Registration,
     UserKernel,
     as_key,
-    counting,
-    fallbacks,
     kernels,
     lock,
 )
@@ -38,39 +34,15 @@ if TYPE_CHECKING:
     from opwright.forward_rules import ForwardRule
     from opwright.packets import Packet
 
-__all__ = ["Operator", "Overloads", "declare", "find_operator", "operators", "overloads", "shared_overloads"]
+__all__ = ["Operator", "declare", "find_operator", "operators"]
 
 Kernel = Callable[..., Any]
 
 
-class Overloads:
-    """The operators of one packet, in definition order, and which of them served the types of earlier calls.
-
-    `generated` is the generated function for all of them, `stub` the same until another one is defined that it knows
-    nothing of.
-    """
-
-    __slots__ = ("__weakref__", "chosen", "generated", "operators", "stub")
-
-    def __init__(self) -> None:
-        self.operators: dict[str, Operator] = {}
-        self.chosen: dict[Any, Operator] = {}
-        self.generated: Kernel | None = None
-        self.stub: Kernel | None = None
-
-    def changed(self) -> None:
-        """Forget what followed from the operators there were. The lock is held."""
-        self.chosen.clear()
-        self.stub = None
-
-
 operators: Final[dict[str, Operator]] = {}
-overloads: Final[dict[str, Overloads]] = {}  # by packet name, `aten::add`
-# Those without operators, for the packets that are still held: these see what is defined under their name again.
-_empty: Final[weakref.WeakValueDictionary[str, Overloads]] = weakref.WeakValueDictionary()
 
 
-class Operator:
+class Operator(Entries):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
@@ -79,9 +51,8 @@ class Operator:
     """
 
     __slots__ = (
-        "__weakref__", "_entries", "_signature", "_stub", "arguments", "base", "changes", "declaration", "forward_rule",
-        "kwarg_only", "name", "namespace", "overload", "py_kernels", "registrations", "result", "straight_stub",
-        "table", "tags", "where",
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "forward_rule", "kwarg_only",
+        "namespace", "overload", "result", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
 
@@ -95,22 +66,18 @@ class Operator:
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
-        self.name = name
+        super().__init__(name, where)
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
         self.arguments = arguments
         self.kwarg_only = kwarg_only
-        self.where = where
         self.tags = tags
         self.table: dict[int, Kernel] = {}
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
-        self.py_kernels: dict[Key, Registration] = {}
         self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
         self._signature: Signature | None = None
-        self._entries: dict[DispatchKey, Entry] = {}
-        self.changes = 0
         with lock:
             known = operators.setdefault(name, self)
             if known is not self:
@@ -118,7 +85,7 @@ class Operator:
                     f"{name} is defined multiple times with the same name and overload name: "
                     f"first {_at(known)}, then {_at(self)}"
                 )
-            self.registrations: dict[Key, list[Registration]] = kernels.setdefault(name, {})
+            self.registrations = kernels.setdefault(name, {})
             packet = shared_overloads(f"{self.namespace}::{self.base}")
             packet.operators[self.overload] = self
             packet.changed()
@@ -289,60 +256,6 @@ class Operator:
                     continue
             unloaded()
 
-    def entry(self, key: DispatchKey, keys: int = 0) -> Entry:
-        """What serves a runtime key in a call with these keys, which say if the Python dispatcher is on. The lock is
-        held."""
-        if keys & PYTHON_DISPATCHER and self.py_kernels:
-            return self._compute_entry(key, self.registrations | {k: [kernel] for k, kernel in self.py_kernels.items()})
-        found = self._entries.get(key)
-        if found is None:
-            changes = self.changes
-            found = self._compute_entry(key, self.registrations)
-            if changes == self.changes:
-                self._entries[key] = found
-        return found
-
-    def _compute_entry(self, key: DispatchKey, registered: dict[Key, list[Registration]]) -> Entry:
-        if key is DispatchKey.BackendSelect and not registered.get(key) and self._is_factory:
-            position = self.signature.device
-            assert position is not None  # _is_factory says so
-            return Entry(Registration(key, BackendSelect(position), self.where), "kernel")
-        found = compute_entry(key, registered, fallbacks)
-        if key is DispatchKey.ADInplaceOrView and found.registration is fallbacks[key][0] and self._counts_writes:
-            return Entry(counting, found.rule)
-        return found
-
-    @property
-    def _counts_writes(self) -> bool:
-        """Whether the operator writes itself: what composites call does."""
-        return bool(self.signature.written) and not self.registrations.get(DispatchKey.CompositeImplicitAutograd)
-
-    @property
-    def _is_factory(self) -> bool:
-        """Whether calls are dispatched by a device argument: no tensors to go by, and kernels of several backends."""
-        return self.signature.device is not None and any(
-            isinstance(key, DispatchKey) and key.bit & BACKENDS and found for key, found in self.registrations.items()
-        )
-
-    def first_entry(self, keys: int) -> tuple[DispatchKey, Entry]:
-        """The first key of a keyset that dispatch does not skip, and what serves it. The lock is held."""
-        bits = keys & RUNTIME
-        while bits:
-            bit = 1 << (bits.bit_length() - 1)
-            key = _KEY_OF[bit]
-            entry = self.entry(key, keys)
-            if not entry.is_fallthrough:
-                return key, entry
-            bits ^= bit
-        return DispatchKey.Undefined, self.entry(DispatchKey.Undefined, keys)
-
-    def without_fallthrough(self, keys: int) -> int:
-        """The keyset that kernels are handed: without the keys that this operator skips. The lock is held."""
-        for key in KeySet(keys):
-            if self.entry(key, keys).is_fallthrough:
-                keys &= ~key.bit
-        return keys
-
     def undefine(self) -> None:
         """Take the operator back; its kernels stay registered for a later definition of the name. The lock is held."""
         if operators.get(self.name) is self:
@@ -351,16 +264,14 @@ class Operator:
             packet = overloads[name]
             del packet.operators[self.overload]
             packet.changed()
-            if not packet.operators:
-                _empty[name] = overloads.pop(name)
+            drop_if_empty(name)
             if not any(self.registrations.values()):
                 kernels.pop(self.name, None)
             self.forget_table()
 
     def forget_table(self) -> None:
         """Drop everything computed from registrations. The lock is held."""
-        self.changes += 1
-        self._entries.clear()
+        self.forget_entries()
         self.table.clear()
 
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
@@ -371,9 +282,6 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}{self.declaration}>"
-
-
-_KEY_OF: Final = {key.bit: key for key in DispatchKey if key.bit}
 
 
 def _at(operator: Operator) -> str:
@@ -387,14 +295,6 @@ def find_operator(name: str) -> Operator:
     found = operators.get(name)
     if found is None:
         raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
-    return found
-
-
-def shared_overloads(name: str) -> Overloads:
-    """The overloads of a packet, whether there are any yet or not. The lock is held."""
-    found = overloads.get(name)
-    if found is None:
-        found = overloads[name] = _empty.get(name) or Overloads()
     return found
 
 

@@ -6,7 +6,6 @@ what comes back.
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,9 @@ from opwright.devices import Array, Device, backend_of
 from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
 from opwright.keys import ODD
 from opwright.layouts import Shape
+from opwright.overlap import may_share, overlaps_partially
 from opwright.promotion import castable
-from opwright.sizes import guard_or_true, is_symbolic
+from opwright.sizes import is_symbolic
 from opwright.storage import new_array, resize, stride_over
 
 if TYPE_CHECKING:
@@ -346,29 +346,3 @@ def cast_array(array: Array, dtype: DType) -> Array:
         return array.astype(dtype)
     with np.errstate(all="ignore"):
         return array.astype(dtype)
-
-
-def may_share(first: Array, second: Any) -> bool:
-    """Whether two arrays' memory may meet; false where the second is no array, or one of another kind."""
-    if type(first) is np.ndarray:
-        return isinstance(second, np.ndarray) and np.may_share_memory(first, second)
-    if type(first) is not type(second):
-        return False
-    backend = backend_of(first)
-    try:
-        xp = backend.array_module()
-    except NotImplementedError:  # a backend of kernels alone: its pointers must do
-        return backend.data_ptr(first) == backend.data_ptr(second)
-    return bool(xp.may_share_memory(first, second))
-
-
-def overlaps_partially(first: Array, second: Array) -> bool:
-    """Whether two dense arrays share memory, but not in the same order; with gaps nobody can say, as in PyTorch."""
-    backend = backend_of(first)
-    for array in (first, second):
-        if not layouts.is_dense(array.shape, backend.strides(array)):
-            return False
-    same_start = backend.data_ptr(first) == backend.data_ptr(second)
-    # Where only data could tell, they are taken to agree.
-    same_extent = guard_or_true(same_start) and guard_or_true(first.nbytes == second.nbytes)
-    return not (same_extent and all(map(guard_or_true, map(operator.eq, first.strides, second.strides))))

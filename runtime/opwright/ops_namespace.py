@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
-from opwright.dispatcher import overloads
 from opwright.lost import lost_operators
+from opwright.overloads import overloads
 from opwright.packets import Packet, packet
 from opwright.registrations import kernels, lock
 

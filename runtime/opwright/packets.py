@@ -10,10 +10,11 @@ import numpy as np
 
 from opwright import plugins
 from opwright.devices import Device, is_array
-from opwright.dispatcher import Operator, overloads, shared_overloads
+from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownSignature, declarations
 from opwright.lost import lost_operators
+from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
 from opwright.tensor import Tensor

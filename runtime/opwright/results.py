@@ -8,7 +8,8 @@ from typing import Any
 from numpy import ndarray
 
 from opwright.keys import DENSE_CPU
-from opwright.metadata import Plan, may_share
+from opwright.metadata import Plan
+from opwright.overlap import may_share
 from opwright.tensor import Tensor, wrap
 
 __all__ = ["new_result", "share_memory", "tensors_of"]

@@ -6,7 +6,6 @@ The operators and their methods are generated and attached by `opwright_aten.met
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +14,16 @@ from opwright import layouts
 from opwright.casting import Castable
 from opwright.devices import Array, Device, backend_of
 from opwright.differentiable import Differentiable
-from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, INEXACT, REDUCED, DType
+from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
-from opwright.state import with_modes
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 from opwright.subclassing import Subclassable
+from opwright.values import Valued, fake_context
 
 ndarray = np.ndarray
 
@@ -35,7 +34,7 @@ else:
     TensorMethods = object  # the generated package attaches them
 
 
-class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subclassable, TensorMethods):
+class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiable, Subclassable, TensorMethods):
     """An n-dimensional array with a dtype, a device and dispatch keys; `opwright.tensor` and operators make it.
 
     `array` is the data (`numpy.ndarray`, `cupy.ndarray`, or a registered backend's), `keys` the bits it dispatches by,
@@ -142,7 +141,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         """The address of the first element; 0 if there is none, and on the meta device."""
         if self.keys & META:
             if not self.is_meta:
-                raise _fake_context().no_data(self.array, ".data_ptr()")
+                raise fake_context().no_data(self.array, ".data_ptr()")
             return 0
         return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
 
@@ -196,59 +195,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         same = self.shape == other.shape and self.stride() == other.stride()
         return same and self.data_ptr() == other.data_ptr()
 
-    # Values
-
-    def item(self) -> Any:
-        """The only element as a Python number. Raises RuntimeError if there is not exactly one."""
-        if self.numel() != 1:
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
-        if with_modes(self.keys) & PYTHON:
-            from opwright.ops_namespace import ops
-
-            return ops.aten._local_scalar_dense(self)
-        if self.keys & META:
-            return _fake_context().read_item(self.array, ".item()")
-        value = backend_of(self.array).to_numpy(self.array)
-        return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
-
-    def tolist(self) -> Any:
-        """Nested lists of Python numbers; a number for a 0-dim tensor."""
-        self._check_data(".tolist()")
-        value = backend_of(self.array).to_numpy(self.array)
-        return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
-
-    def __bool__(self) -> bool:
-        count = self.numel()
-        if count != 1:
-            what = "no values" if count == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(_fake_context().read_item(self.array, "bool()") if self.keys & META else self.item())
-
-    def __int__(self) -> int:
-        return int(self._only())
-
-    def __float__(self) -> float:
-        return float(self._only())
-
-    def __complex__(self) -> complex:
-        return complex(self._only())
-
-    def _check_data(self, what: str) -> None:
-        if self.keys & META:
-            raise _fake_context().no_data(self.array, what)
-
-    def _only(self) -> Any:
-        if self.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        value = self.item()
-        if isinstance(value, complex) and value.imag == 0:
-            return value.real
-        return value
-
-    def __index__(self) -> int:
-        if self.numel() != 1 or self.dtype in INEXACT:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.item())
+    # As a sequence
 
     def __len__(self) -> int:
         shape = self.shape
@@ -270,25 +217,7 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
     # By identity, as in PyTorch; generated methods attach an elementwise __eq__.
     __hash__ = object.__hash__
 
-    # Moving and converting
-
-    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""
-        self._check_data(".numpy()")
-        if not force:
-            keys = with_modes(self.keys)
-            if keys & GRAD:
-                raise RuntimeError(
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-                )
-            if keys & TANGENT:
-                self._check_no_tangent("call numpy() on")
-            if not isinstance(self.array, ndarray):
-                raise TypeError(
-                    f"can't convert {self.device} device type tensor to numpy. "
-                    "Use Tensor.cpu() to copy the tensor to host memory first."
-                )
-        return backend_of(self.array).to_numpy(self.array)
+    # In words
 
     def __repr__(self) -> str:
         from opwright import printing
@@ -301,12 +230,6 @@ class Tensor(Indexable, Exchangeable, Castable, Functional, Differentiable, Subc
         if spec:
             raise TypeError("unsupported format string passed to Tensor.__format__")
         return str(self)
-
-
-def _fake_context() -> ModuleType:
-    from opwright.fake import context
-
-    return context
 
 
 _CPU = Device("cpu")

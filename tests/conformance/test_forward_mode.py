@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from differentiating import NOT_COMPARED, as_tuple, call_named, chosen, derivatives, flattened, overload, unfiltered
+from differentiating import (
+    NOT_COMPARED,
+    as_tuple,
+    call_named,
+    case_names,
+    chosen,
+    derivatives,
+    flattened,
+    overload,
+    unfiltered,
+)
 from differentiating_twice import size_of
 from sampling import COMPLEX128, Sample, make
 
@@ -62,11 +72,8 @@ def repeats(index: Any) -> bool:
 
 def with_formula() -> list[str]:
     """The operators whose differentiable results all have a forward formula."""
-    return sorted(
-        name.removeprefix("aten::")
-        for name, by_key in derivatives().entries.items()
-        if (entry := by_key["Default"]).forward and entry.differentiable_outputs
-    )
+    found = {name: derivatives().entries[f"aten::{name}"]["Default"] for name in case_names()}
+    return [name for name, entry in found.items() if entry.forward and entry.differentiable_outputs]
 
 
 def spread(samples: list[Sample]) -> list[Sample]:

@@ -256,7 +256,7 @@ def test_gradcheck(name: str) -> None:
     for call in calls(name):
         checked += 1
         gradcheck(call, call.inputs, fast_mode=True, check_batched_grad=True, check_forward_ad=True)
-        gradgradcheck(call, call.inputs, fast_mode=True)
+        gradgradcheck(call, call.inputs, fast_mode=True, check_batched_grad=True, check_fwd_over_rev=True)
     if not checked and is_differentiable(name):
         pytest.fail("no sample was checked", pytrace=False)
 

@@ -1,6 +1,7 @@
 """The Python blocks of the README and of each page, run in the order they stand in, each page in a process of its own.
 
-A block that is part of a larger program is marked as `python excerpt`, and not run.
+A block that is part of a larger program is marked as `python excerpt`, and not run. Nor is one that begins with the
+name of a file (`# shapes.py`): tests of these pages write such files and use them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PAGES = [
 def program(text: str) -> str:
     """The blocks, each on the lines that it has in the page."""
     kept: list[str] = []
-    for block in re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for block in re.finditer(r"^```python\n(?!# \w+\.py\n)(.*?)^```", text, re.DOTALL | re.MULTILINE):
         kept += [""] * (text.count("\n", 0, block.start(1)) - len(kept))
         kept += block[1].splitlines()
     return "\n".join(kept)

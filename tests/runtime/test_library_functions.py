@@ -16,9 +16,10 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch, library
 from opwright.dispatch import KeySet
-from opwright.dispatcher import operators, overloads
+from opwright.dispatcher import operators
 from opwright.errors import ArgumentError, DispatchError, RegistrationError
 from opwright.library import Library
+from opwright.overloads import overloads
 from opwright.registrations import kernels
 from opwright.tensor import wrap
 

@@ -17,9 +17,10 @@ import pytest
 import opwright
 from opwright import Tensor, dispatch
 from opwright.dispatch import KeySet
-from opwright.dispatcher import operators, overloads
+from opwright.dispatcher import operators
 from opwright.errors import DispatchError
 from opwright.library import Library, custom_op, get_kernel
+from opwright.overloads import overloads
 from opwright.registrations import kernels, lock
 from opwright.tensor import wrap
 
@@ -194,25 +195,7 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096 / 2**20
 
-def custom(number, namespace):
-    def function(x: np.ndarray, n: int = 2) -> np.ndarray:
-        return x * n
-
-    op = opwright.library.custom_op(f"{namespace}::operator{number}", function, mutates_args=())
-    op.register_fake(lambda x, n: opwright.empty_like(x))
-    op.register_autograd(lambda ctx, grad: (grad * ctx.n, None), setup_context=keep)
-    assert op(np.ones(2)).tolist() == [2, 2]
-    op(leaf, 3).sum().backward()
-    return op
-
-def keep(ctx, inputs, output):
-    ctx.n = inputs[1]
-
-leaf = opwright.ones(2, requires_grad=True)
-
 def use(number, namespace):
-    if number % 3 == 2:
-        return custom(number, namespace)
     library = Library(namespace, "FRAGMENT")
     name = f"operator{number}"
     library.define(f"{name}(Tensor x, int n=2) -> Tensor")
@@ -224,7 +207,7 @@ def use(number, namespace):
 def use_and_drop(count):
     for number in range(count):  # by turns in one namespace and in one of its own, dropped and forgotten
         library = use(number, f"leak{number}" if number % 2 else "leak")
-        if number % 4 < 2 and number % 3 < 2:
+        if number % 4 < 2:
             library.destroy()
         del library
 

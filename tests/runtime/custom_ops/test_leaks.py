@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from opwright import Tensor, dispatcher, ones, ops, registrations
+from opwright import Tensor, dispatcher, ones, ops, overloads, registrations
 from opwright.library import CustomOpDef, custom_op
 
 pytestmark = pytest.mark.usefixtures("operators_are_dropped")
@@ -69,7 +69,7 @@ def test_memory_of_10000_operators_returns() -> None:
 def test_no_table_remembers_a_dropped_operator() -> None:
     define_use_and_drop(7, ones(2), ones(2).requires_grad_())
     gc.collect()
-    for table in (dispatcher.operators, dispatcher.overloads, registrations.kernels):
+    for table in (dispatcher.operators, overloads.overloads, registrations.kernels):
         assert not [name for name in table if name.startswith("dropped::")]
 
 
