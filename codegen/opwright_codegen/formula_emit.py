@@ -88,6 +88,10 @@ def emit(formula: Formula, spelling: Spelling = AS_WRITTEN) -> str:
     return _text(formula, spelling, _ANY)
 
 
+# Of these NumPy deprecates `out` as a third positional argument: readers take it for one more operand.
+_OUT_BY_KEYWORD = frozenset({"maximum", "minimum"})
+
+
 def with_out(formula: Formula, out: str, *, positional: bool = False) -> Formula | None:
     """The formula writing into `out` (Python text), if it is a call of a ufunc of `xp`, or a choice of such; else None.
 
@@ -101,7 +105,7 @@ def with_out(formula: Formula, out: str, *, positional: bool = False) -> Formula
             if UFUNCS.get(ufunc) != len(arguments) or any(name == "out" for name, _ in keywords):
                 return None
             target = Verbatim(out)
-            if positional:
+            if positional and ufunc not in _OUT_BY_KEYWORD:
                 return replace(formula, arguments=(*arguments, target))
             return replace(formula, keywords=(*keywords, ("out", target)))
         case _:

@@ -11754,7 +11754,7 @@ class ChannelShuffleBackward0(Recorded):
     groups: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (ops.channel_shuffle(grad, self.self_shape_1 // self.groups),)
+        return (ops.channel_shuffle(grad, self.self_shape_1 // self.groups if self.self_shape_1 else self.groups),)
 
 
 # channel_shuffle(Tensor self, SymInt groups) -> Tensor

@@ -6952,7 +6952,7 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
-        cp.maximum(self_, min, self_)
+        cp.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
         return clamp_min__default(self, min)
     return self
@@ -6988,7 +6988,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     ):
         return clamp_min__Tensor(self, min)
     try:
-        cp.maximum(self_, min_, self_)
+        cp.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
         return clamp_min__Tensor(self, min)
     return self
@@ -7018,7 +7018,7 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
-        cp.minimum(self_, max, self_)
+        cp.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
         return clamp_max__default(self, max)
     return self
@@ -7054,7 +7054,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     ):
         return clamp_max__Tensor(self, max)
     try:
-        cp.minimum(self_, max_, self_)
+        cp.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
         return clamp_max__Tensor(self, max)
     return self
@@ -8251,7 +8251,7 @@ def relu__dense(self: Tensor) -> Tensor:
     if self_.dtype.kind not in "iuf":
         return relu_(self)
     try:
-        cp.maximum(self_, 0, self_)
+        cp.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
         return relu_(self)
     return self

@@ -257,6 +257,13 @@ def test_ufuncs_write_into_out(positional: bool) -> None:
     assert emit(written) == f"xp.add(a, b, {'' if positional else 'out='}plan.out(target))"
 
 
+@pytest.mark.parametrize("ufunc", ["maximum", "minimum"])
+def test_out_is_a_keyword_where_numpy_wants_it(ufunc: str) -> None:
+    written = with_out(call(ufunc, "a", "b"), "a", positional=True)
+    assert written is not None
+    assert emit(written) == f"xp.{ufunc}(a, b, out=a)"
+
+
 def test_generated_paths_need_no_parentheses() -> None:
     assert emit(Call(Verbatim("plan.lay_out"), (Verbatim("a if b else c"),))) == "plan.lay_out(a if b else c)"
     assert emit(Attribute(Verbatim("a if b else c"), "shape")) == "(a if b else c).shape"

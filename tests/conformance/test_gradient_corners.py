@@ -117,6 +117,19 @@ VALUES: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "index with a gap": (lambda lib, x: x[:, lib.tensor([1, 1])] * 2, (drawn(3, 2),)),
     "negative indices": (lambda lib, x: x[lib.tensor([-1, 0])] ** 2, (drawn(3, 2),)),
     "select negative": (lambda lib, x: x.select(-1, -1) ** 2, (drawn(3, 2),)),
+    "nll_loss of one score": (lambda lib, x: lib.nn.functional.nll_loss(x, lib.tensor([0])), (drawn(1),)),
+    "nll_loss of one score, none": (
+        lambda lib, x: lib.nn.functional.nll_loss(x, lib.tensor([0]), reduction="none"),
+        (drawn(1),),
+    ),
+    "eigh of no matrix": (lambda lib, x: lib.linalg.eigh(x), (np.zeros((0, 3, 3)),)),
+    "unfold of 0-dim": (lambda lib, x: x.unfold(0, 1, 1), (np.array(2.0),)),
+    "unfold of 0-dim, size 0": (lambda lib, x: x.unfold(-1, 0, 1), (np.array(2.0),)),
+    "channel_shuffle of no batch": (lambda lib, x: lib.channel_shuffle(x, 2), (np.zeros((0, 4, 3)),)),
+    "avg_pool3d without a batch": (lambda lib, x: lib.nn.functional.avg_pool3d(x, 2), (drawn(1, 2, 4, 2),)),
+    "logcumsumexp of equal huge values": (lambda lib, x: lib.logcumsumexp(x, 0), (array(1e20, 1e20),)),
+    "_reshape_alias": (lambda lib, x: lib.ops.aten._reshape_alias(x, (3, 2), (2, 1)) ** 2, (drawn(2, 3),)),
+    "_reshape_alias_copy": (lambda lib, x: lib.ops.aten._reshape_alias_copy(x, (3, 2), (2, 1)), (drawn(2, 3),)),
     "step": (lambda lib, x: x[1::2] ** 2, (drawn(5),)),
     "index_add twice": (lambda lib, x, y: x.index_add(0, lib.tensor([0, 0]), y) ** 2, (drawn(3, 2), drawn(2, 2))),
     "index_put": (lambda lib, x, y: x.index_put((lib.tensor([0, 2]),), y) ** 2, (drawn(3, 2), drawn(2, 2))),
@@ -164,7 +177,8 @@ VALUES: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "conj and real": (lambda lib, x: (x.conj() * x).real, (drawn(3, dtype=COMPLEX128),)),
     "imag": (lambda lib, x: (x * x).imag, (drawn(3, dtype=COMPLEX128),)),
     "angle": (lambda lib, x: x.angle(), (drawn(3, dtype=COMPLEX128),)),
-    "polar": (lambda lib, x, y: lib.polar(x, y), (drawn(3), drawn(3))),
+    # Of negative radii PyTorch's gradient has the wrong sign.
+    "polar": (lambda lib, x, y: lib.polar(x, y), (np.abs(drawn(3)), drawn(3))),
     "view_as_real": (lambda lib, x: lib.view_as_real(x) ** 2, (drawn(3, dtype=COMPLEX128),)),
     "conv, stride that does not fit": (
         lambda lib, x, w: lib.nn.functional.conv2d(x, w, stride=2, padding=1),
@@ -324,3 +338,26 @@ def test_dtypes(name: str) -> None:
     function, arrays = DTYPES[name]
     narrow = any(each.dtype == FLOAT16 for each in arrays)
     compare(function, arrays, 2e-2 if narrow else 1e-4)
+
+
+# Where PyTorch's backward raises, and there is but one answer.
+EMPTY: dict[str, tuple[Function, tuple[int, ...]]] = {
+    "_linalg_eigh of no matrix": (lambda aten, x: aten._linalg_eigh(x, "L", False)[0], (0, 3, 3)),
+    "_linalg_eigh of empty matrices": (lambda aten, x: aten._linalg_eigh(x, "L", False)[0], (2, 0, 0)),
+    "channel_shuffle of no channels": (lambda aten, x: aten.channel_shuffle(x, 3), (2, 0, 3)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_empty_gradients(name: str) -> None:
+    function, shape = EMPTY[name]
+    x = opwright.zeros(shape, requires_grad=True)
+    function(opwright.ops.aten, x).sum().backward()
+    assert x.grad is not None and tuple(x.grad.shape) == shape and x.grad.dtype == x.dtype
+
+
+def test_an_nll_loss_of_several_scores_takes_a_vector_of_one_class() -> None:
+    """PyTorch computes it too, but its backward refuses the target's shape."""
+    x = opwright.zeros(3, requires_grad=True)
+    opwright.nn.functional.nll_loss(x, opwright.tensor([1])).backward()
+    assert x.grad is not None and x.grad.tolist() == [0.0, -1.0, 0.0]

@@ -169,10 +169,13 @@ def check_out(name: str, *tensors: Tensor | None) -> None:
 
 
 def check_no_gradient(name: str, argument: str, tensors: Tensor | Sequence[Tensor | None] | None) -> None:
-    """Raise RuntimeError for an argument that requires grad, of an operator that has no formula for it."""
+    """Raise NotImplementedError for an argument that requires grad, of an operator that has no formula for it.
+
+    PyTorch raises RuntimeError there, which NotImplementedError is too.
+    """
     for tensor in (tensors,) if tensors is None or isinstance(tensors, Tensor) else tensors:
         if tensor is not None and tensor.edge is not None:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"{name}(): the derivative for '{argument}' is not implemented. Pass {argument}.detach() where no "
                 "gradient with respect to it is wanted."
             )

@@ -152,10 +152,12 @@ def eigh_backward(
     grad_values: Tensor | None, grad_vectors: Tensor | None, values: Tensor, vectors: Tensor
 ) -> Tensor | None:
     """V (diag(grad_values) + skew(V^H grad_vectors) / gaps) V^H."""
+    if not values.numel():  # there are no eigenvectors to multiply by, with compute_v=False not even of that shape
+        return aten.new_zeros(vectors, [*values.shape, values.shape[-1]])
     if grad_vectors is None:
         if grad_values is None:
             return None
-        if not vectors.numel() and values.numel():
+        if not vectors.numel():
             raise RuntimeError("_linalg_eigh has no gradient with compute_v=False: it does not compute what that needs")
         inner = aten.diag_embed(grad_values)
         return vectors @ (aten.to(inner, vectors.dtype) @ vectors.mH)

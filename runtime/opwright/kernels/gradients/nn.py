@@ -123,6 +123,8 @@ def nll_loss_backward(
 ) -> Tensor:
     """Minus the weight at the target's class of each element, 0 for ignored ones."""
     place = 1 if len(shape) > 1 else 0
+    if not place:
+        target = aten.reshape(target, [])  # for scores of one element, its class may come as a vector of one
     classes = aten.to(aten.unsqueeze(target, place), opwright.int64)
     is_used = classes != ignore_index
     safe = aten.where(is_used, classes, 0)

@@ -35,7 +35,7 @@ def permute_backward(grad: Tensor, dims: Sequence[int]) -> Tensor:
 def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: int, step: int) -> Tensor:
     """The gradients of all windows that hold an element, added."""
     if not len(shape):
-        return aten.reshape(grad, [])
+        return aten.sum(grad)  # of the one element, or with size 0 of none
     dimension = dimension % len(shape)
     places = aten.arange(shape[dimension], device=grad.device).unfold(0, size, step)
     count = places.shape[0] * size
