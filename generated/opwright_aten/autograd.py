@@ -7450,11 +7450,24 @@ def permute(below: Callable[..., Tensor]) -> Kernel:
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
 class ReshapeAliasBackward0(Recorded):
-    __slots__ = ("self_shape",)
+    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "stride")
     self_shape: Any
+    self_stride: Any
+    self_storage_offset: Any
+    size: list[int]
+    stride: list[int]
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (
+            shapes_gradients.reshape_alias_backward(
+                grad,
+                self.self_shape,
+                self.self_stride,
+                self.self_storage_offset,
+                self.size,
+                self.stride,
+            ),
+        )
 
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
@@ -7464,6 +7477,10 @@ def _reshape_alias(below: Callable[..., Tensor]) -> Kernel:
         node = ReshapeAliasBackward0()
         node.edges = (self.edge,)
         node.self_shape = self.shape
+        node.self_stride = self.stride()
+        node.self_storage_offset = self.storage_offset()
+        node.size = size
+        node.stride = stride
         record(result, node)
         return result
 
@@ -12324,11 +12341,24 @@ permute_copy_out = refuse_recording("permute_copy", 0, 2)
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
 class ReshapeAliasBackward0_copy(Recorded):
-    __slots__ = ("self_shape",)
+    __slots__ = ("self_shape", "self_storage_offset", "self_stride", "size", "stride")
     self_shape: Any
+    self_stride: Any
+    self_storage_offset: Any
+    size: list[int]
+    stride: list[int]
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.reshape(self.self_shape),)
+        return (
+            shapes_gradients.reshape_alias_backward(
+                grad,
+                self.self_shape,
+                self.self_stride,
+                self.self_storage_offset,
+                self.size,
+                self.stride,
+            ),
+        )
 
 
 # _reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor
@@ -12338,6 +12368,10 @@ def _reshape_alias_copy_default(below: Callable[..., Tensor]) -> Kernel:
         node = ReshapeAliasBackward0_copy()
         node.edges = (self.edge,)
         node.self_shape = self.shape
+        node.self_stride = self.stride()
+        node.self_storage_offset = self.storage_offset()
+        node.size = size
+        node.stride = stride
         record(result, node)
         return result
 

@@ -361,3 +361,21 @@ def test_an_nll_loss_of_several_scores_takes_a_vector_of_one_class() -> None:
     x = opwright.zeros(3, requires_grad=True)
     opwright.nn.functional.nll_loss(x, opwright.tensor([1])).backward()
     assert x.grad is not None and x.grad.tolist() == [0.0, -1.0, 0.0]
+
+
+# Views of other counts than the tensor's: PyTorch's backward raises for _reshape_alias, and not for as_strided.
+COUNTS = [((2,), (2,)), ((2, 2), (0, 1)), ((4, 3), (0, 1)), ((0,), (1,))]
+
+
+@pytest.mark.parametrize("name", ["_reshape_alias", "_reshape_alias_copy"])
+@pytest.mark.parametrize(("size", "stride"), COUNTS)
+def test_an_alias_of_another_count_has_the_gradient_of_as_strided(
+    name: str, size: tuple[int, ...], stride: tuple[int, ...]
+) -> None:
+    def gradient(view: Function) -> Any:
+        whole = opwright.from_numpy(drawn(3, 3)).requires_grad_()
+        (view(whole[1:]) ** 2).sum().backward()
+        return whole.grad
+
+    alias = gradient(lambda x: getattr(opwright.ops.aten, name)(x, size, stride))
+    assert alias.tolist() == gradient(lambda x: opwright.as_strided(x, size, stride)).tolist()

@@ -43,6 +43,15 @@ def unfold_backward(grad: Tensor, shape: Sequence[int], dimension: int, size: in
     return aten.index_add(aten.new_zeros(grad, shape), dimension, aten.reshape(places, [-1]), inner)
 
 
+def reshape_alias_backward(
+    grad: Tensor, shape: Sequence[int], strides: Sequence[int], offset: int, size: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    """A reshape back, as in PyTorch; of a view with more or fewer elements, what as_strided's gradient is."""
+    if math.prod(shape) == math.prod(size):
+        return aten.reshape(grad, shape)
+    return as_strided_backward(grad, shape, strides, offset, size, stride, offset)
+
+
 def as_strided_backward(
     grad: Tensor,
     shape: Sequence[int],
