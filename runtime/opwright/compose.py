@@ -247,8 +247,8 @@ def compose_arrays(operator: Operator) -> Function:
 
 def find_unloaded(operator: Operator, keys: int) -> Callable[[], None] | None:
     """What loads a kernel that composing for `keys` needs and that is not imported yet. The lock is held."""
-    if keys > 0 and keys & TANGENT and not forward_rules.are_loaded():
-        return forward_rules.load_rules
+    if keys > 0 and keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+        return load_rules
     keys = DENSE_CPU if keys == ARRAYS else _start(keys)
     while True:
         key, entry, keys = _first(operator, keys)
@@ -265,8 +265,8 @@ def find_unloaded_below(
 ) -> Callable[[], None] | None:
     """The same for one registration that serves `key`."""
     kernel = registration.kernel
-    if keys & TANGENT and not forward_rules.are_loaded():
-        return forward_rules.load_rules
+    if keys & TANGENT and (load_rules := forward_rules.find_unloaded_rules(operator)):
+        return load_rules
     if isinstance(kernel, Lazy | LazyWrapper) and kernel.loaded is None:
         return kernel.load
     return find_unloaded(operator, _below(operator, key, keys)) if isinstance(kernel, Wrapper | LazyWrapper) else None

@@ -6,6 +6,7 @@ lock] in `dispatcher`).
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from opwright.registrations import lock
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["ForwardRule", "TangentFormula", "find_rule", "load_rules", "name_rules", "remove_rule", "set_rule"]
+__all__ = ["ForwardRule", "TangentFormula", "find_rule", "find_unloaded_rules", "name_rules", "remove_rule", "set_rule"]
 
 
 class TangentFormula(NamedTuple):
@@ -45,13 +46,13 @@ class ForwardRule(NamedTuple):
 
 
 _rules: Final[dict[str, ForwardRule]] = {}
-_unloaded: Final[list[tuple[str, str]]] = []  # (namespace, module)
+_unloaded: Final[dict[str, list[str]]] = {}  # by namespace, the modules of its rules
 
 
 def name_rules(namespace: str, module: str) -> None:
     """Say which module has the rules of a namespace, in `RULES`, by the names of operators."""
     with lock:
-        _unloaded.append((namespace, module))
+        _unloaded.setdefault(namespace, []).append(module)
 
 
 def set_rule(operator: Operator, rule: ForwardRule) -> None:
@@ -69,21 +70,23 @@ def remove_rule(operator: Operator, rule: ForwardRule) -> None:
             operator.forget_table()
 
 
-def are_loaded() -> bool:
-    """Whether every module that was named is loaded."""
-    return not _unloaded
+def find_unloaded_rules(operator: Operator) -> Callable[[], None] | None:
+    """What imports the modules that may have an operator's rule; None where they are imported, or there are none."""
+    return functools.partial(_load, operator.namespace) if operator.namespace in _unloaded else None
 
 
-def load_rules() -> None:
-    """Import the modules that were named. Must not be called with the lock held."""
-    while _unloaded:
-        namespace, module = _unloaded[-1]
-        rules: Mapping[str, ForwardRule] = importlib.import_module(module).RULES
-        with lock:
-            for name, rule in rules.items():
-                _rules[f"{namespace}::{name}"] = rule
-            if (namespace, module) in _unloaded:
-                _unloaded.remove((namespace, module))
+def _load(namespace: str) -> None:
+    """Import the modules of a namespace's rules. Must not be called with the lock held."""
+    modules = tuple(_unloaded.get(namespace, ()))
+    loaded: list[Mapping[str, ForwardRule]] = [importlib.import_module(module).RULES for module in modules]
+    with lock:
+        for rules in loaded:
+            _rules.update({f"{namespace}::{name}": rule for name, rule in rules.items()})
+        left = [module for module in _unloaded.get(namespace, ()) if module not in modules]
+        if left:
+            _unloaded[namespace] = left
+        else:
+            _unloaded.pop(namespace, None)
 
 
 def find_rule(operator: Operator) -> ForwardRule | None:

@@ -36,9 +36,10 @@ def at(value: Any, values: dict[str, Any]) -> Any:
 
 
 def layout(tensor: opwright.Tensor, values: dict[str, Any]) -> Any:
-    """Shape, strides and offset at the values of their symbols."""
-    sizes = (tuple(at(size, values) for size in each) for each in (tensor.shape, tensor.stride()))
-    return (*sizes, at(tensor.storage_offset(), values))
+    """Shape, strides and offset at the values of their symbols. NumPy's empty slices stay where their base begins, so
+    that of an empty tensor says nothing."""
+    shape, strides = (tuple(at(size, values) for size in each) for each in (tensor.shape, tensor.stride()))
+    return shape, strides, 0 if 0 in shape else at(tensor.storage_offset(), values)
 
 
 def described(result: Any, values: dict[str, Any]) -> Any:
