@@ -5,14 +5,13 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from differentiating import as_tuple, call_named, chosen, derivatives, flattened, overload, tensors_of
+from differentiating import as_tuple, call_named, chosen, derivatives, flattened, named_arguments, overload, tensors_of
 from sampling import Sample, make
 
 import opwright
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
-from test_derivatives import named_arguments  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
