@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from differentiating import as_tuple, call_named, chosen, derivatives, flattened, overload, tensors_of
+from differentiating import as_tuple, call_named, chosen, derivatives, flattened, named_arguments, overload, tensors_of
 from sampling import Sample, make
 
 import opwright
