@@ -11,7 +11,6 @@ from sampling import Sample, make
 import opwright
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-from differentiating import named_arguments  # noqa: E402
 from oracle import copied, numpy_of, to_opwright, to_torch  # noqa: E402
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
