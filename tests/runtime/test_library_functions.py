@@ -183,7 +183,6 @@ def test_tags_hold_schemas_to_their_rules(lib: Library, tag: str, schema: str, p
 
 # In `torch.library.__all__`: the old name of register_fake, and Triton's.
 LEFT_OUT = {"impl_abstract", "triton_op", "wrap_triton"}
-# Of helpers that build them side by side with this one.
 
 
 def test_the_names_are_pytorchs() -> None:
