@@ -81,7 +81,8 @@ def test_operator_without_formula(lib: Library) -> None:
 def test_wrong_number_of_gradients() -> None:
     op = twice(lambda ctx, grad: grad)
     said = failure(op, (x(grad=True), x()), test=REGISTRATION)
-    assert "expected 2, got 1" in said and "one for each positional argument, which are" in said and "results::twice" in said
+    assert "expected 2, got 1" in said
+    assert "one for each positional argument, which are 'x', 'y'" in said
     op.register_autograd(lambda ctx, grad: (grad, grad, grad))
     assert "expected 2, got 3" in failure(op, (x(grad=True), x()), test=REGISTRATION)
 
