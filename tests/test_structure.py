@@ -42,7 +42,7 @@ GENERATOR_ORDER = """
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views targets render write run_tests cli
+    names annotations views metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.bindings import Binding, Inline, Plans
+from opwright_codegen.bindings import Binding, Inline
 from opwright_codegen.formula_ast import (
     Attribute,
     Call,
@@ -19,6 +19,7 @@ from opwright_codegen.formula_ast import (
     walk,
 )
 from opwright_codegen.formula_emit import with_out
+from opwright_codegen.metas import Plans
 from opwright_codegen.schema import SchemaKind
 
 __all__ = ["DenseFacts", "dense_facts"]

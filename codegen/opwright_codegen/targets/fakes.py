@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.bindings import Binding, Plans
+from opwright_codegen.bindings import Binding
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.imports import words_in
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
+from opwright_codegen.metas import Plans
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets import kernels
 from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
-from opwright_codegen.bindings import Binding, Inline, Named, Plans, ViewOf, result_formulas
+from opwright_codegen.bindings import Binding, Inline, Named, result_formulas
 from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula_emit import Spelling, with_out
 from opwright_codegen.formula_resolve import BUILTINS
 from opwright_codegen.layout import LINE, bracketed, formula_lines, operation
+from opwright_codegen.metas import Plans, ViewOf
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
