@@ -86,6 +86,7 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
     made = "made from" if operator.generated else "declared"
     facts = [
         ("schema", str(operator.schema)),
+        *(("doc" if not index else "", line) for index, line in enumerate(operator.doc.split("\n"))),
         (made, str(operator.location)),
         ("kind", operator.kind.name.lower() + (", a view" if operator.schema.is_view else "")),
         ("variants", ", ".join(operator.variants)),
@@ -97,8 +98,8 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
     ]
     print(operator.name, file=out)
     for word, value in facts:
-        if value:
-            print(f"  {word:10}{value}", file=out)
+        if value or not word:
+            print(f"  {word:10}{value}".rstrip(), file=out)
 
 
 def _kernels(operator: Operator) -> Iterator[str]:
