@@ -49,8 +49,8 @@ RUNTIME_ORDER = """
     registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
     returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
-    overloads entries dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags
-    schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    overloads entries dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema types tags
+    schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

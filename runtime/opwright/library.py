@@ -14,6 +14,7 @@ from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, caller, lasting_library, scoped_library, split_name
+from opwright.out_variants import check_out_variant, to_out_variant
 from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from opwright.testing.checking import opcheck
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_torch_dispatch", "register_vmap",
+    "CustomOpDef", "Library", "check_out_variant", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel",
+    "impl", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd",
+    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap", "to_out_variant",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)

@@ -32,7 +32,8 @@ _TESTED = frozenset(
 class Stub:
     """One operator: the statement that makes its Operator, its comment and `def` line, and how it finds the kernel.
 
-    `doc` is the docstring. Without a lookup the runtime binds the arguments, after those in `renamed` got the schema's names.
+    `doc` is the docstring. Without a lookup the runtime binds the arguments, after those in `renamed` got the schema's
+    names.
     """
 
     name: str
