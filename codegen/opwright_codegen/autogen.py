@@ -108,7 +108,8 @@ def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
     if group.out is None and base.autogen and out_problem(base.schema) is None:
         out = _composite(base, out_schema(base.schema, out_names(base.schema)[0]))
         group = replace(group, out=out)
-    if group.out is not None and group.functional is None:
+    lone = group.out is None and base.autogen and base.kind is SchemaKind.MUTABLE  # it returns nothing to write
+    if (group.out is not None or lone) and group.functional is None:
         group = replace(group, functional=_composite(base, base.schema.functional_signature()))
     return group
 

@@ -25,8 +25,8 @@ from opwright_codegen.schema import SchemaKind
 from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind", "composite_bindings",
-    "result_formulas",
+    "Binding", "FunctionalOf", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind",
+    "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -61,13 +61,20 @@ class VariantOf:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionalOf:
+    """What this in-place or mutable operator of the same group does to copies of the arguments that it writes."""
+
+    view: OperatorView
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
 
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | VariantOf | Unbound
+    kernel: Inline | Named | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -134,10 +141,13 @@ class _Binder:
                 found.append(Binding(view, base, key, bound, meta))
         return [*found, *_fakes(found)]
 
-    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | None:
-        """For an out or in-place variant that no kernel of its own serves: the operator that computes its results."""
-        if not key.startswith("Composite") or operator.kind not in (SchemaKind.OUT, SchemaKind.INPLACE):
+    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
+        """For a variant that no kernel of its own serves: the operator that computes its results."""
+        if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
             return None
+        if operator.kind is SchemaKind.FUNCTIONAL:
+            writing = self._written_source(operator)
+            return None if writing is None else FunctionalOf(self._views[writing.name])
         if operator is not base:
             return None if operator.kind is base.kind else VariantOf(self._views[base.name])
         has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
@@ -149,8 +159,18 @@ class _Binder:
             return None
         return VariantOf(self._views[source.name])
 
+    def _written_source(self, operator: Operator) -> Operator | None:
+        """The operator that a made functional variant was made from, if a kernel serves that."""
+        if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
+            return None
+        group = self._groups[operator.name]
+        source = group.mutable or group.inplace
+        return source if source is not None and self._is_bound(source) else None
+
     def _is_bound(self, operator: Operator) -> bool:
         """Whether some kernel serves the operator; one that is wrong is an error of its own."""
+        if self._written_source(operator) is not None:
+            return True
         base = operator if operator.base_name is None else self._operators[operator.base_name]
         for key, kernel in operator.dispatch:
             try:
@@ -271,4 +291,4 @@ def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
 
 def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
     """Those above the backends whose kernels are expressions, or variants of others."""
-    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf))]
+    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf, FunctionalOf))]

@@ -48,7 +48,7 @@ _MODULES = {
     "opwright.state": ("active_modes",),
     "opwright.storage": ("storage_of",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
-    "opwright.variants": ("write_out", "write_outs", "write_self"),
+    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))

@@ -46,7 +46,8 @@ def test_every_operator_has_the_out_variant_that_it_has_in_pytorch() -> None:
     [
         "(Device d=cpu) -> ()", "(Device d='cpu') -> ()", "(Device? d=cuda) -> ()", "(Device? d=None) -> ()",
         "(Device[] d=[cpu]) -> ()", "(int n=1, ...) -> ()", "(int n, ...) -> ()", "(int n, *, int m=1, ...) -> ()",
-        "(*, int m, ...) -> ()", "(Tensor? t=None, ...) -> ()", "(int a=1, int b) -> ()", "(int a, *, int b=1, int c) -> ()",
+        "(*, int m, ...) -> ()", "(Tensor? t=None, ...) -> ()", "(int a=1, int b) -> ()",
+        "(int a, *, int b=1, int c) -> ()",
     ],
 )  # fmt: skip
 def test_define_takes_what_pytorchs_takes(declared: str) -> None:
