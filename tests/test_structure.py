@@ -45,7 +45,8 @@ GENERATOR_ORDER = """
     names annotations views metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake
+    errors plugins sizes keys state dtypes devices overlap
+    kernel_errors metadata values subclassing tensor results rules fake
     registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
     returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose

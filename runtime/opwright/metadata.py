@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
 from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.kernel_errors import shown, wrong_result
 from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.overlap import may_share, overlaps_partially
@@ -211,13 +213,11 @@ class Plan:
         """
         form = self.form
         if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
-            result = np.asarray(result)
+            result = _as_array(result)
         if result.dtype is not form.dtype:
-            result = cast_array(result, form.dtype)
+            result = _cast_result(result, form.dtype)
         if result.shape != form.shape:
-            raise RuntimeError(
-                f"the kernel's result has shape {list(result.shape)}, but {list(form.shape)} is declared"
-            )
+            raise _other_shape(result, form.shape)
         if result.strides != form.steps:
             return self._restride(result)
         if self._is_fresh(result):
@@ -313,13 +313,35 @@ class Plan:
         if result is target:
             return
         form = self.form
-        shape = getattr(result, "shape", ())
-        if shape != form.shape:
-            raise RuntimeError(f"the kernel's result has shape {list(shape)}, but {list(form.shape)} is declared")
-        if hasattr(result, "astype"):
-            result = cast_array(result, form.dtype)
+        if not hasattr(result, "strides"):
+            result = _as_array(result)
+        if result.shape != form.shape:
+            raise _other_shape(result, form.shape)
+        if result.dtype is not form.dtype:
+            result = _cast_result(result, form.dtype)
         with np.errstate(all="ignore"):
             target[...] = result
+
+
+def _as_array(result: Any) -> Array:
+    """A number or nested list as an array. Raises ContractError for what is none."""
+    if result is not None:
+        with suppress(ValueError, TypeError):  # lists of several lengths
+            return np.asarray(result)
+    raise wrong_result(f"must return an array, but returned {shown(result)}")
+
+
+def _cast_result(result: Array, dtype: DType) -> Array:
+    """A kernel's answer in the dtype of the result. Raises ContractError where it is of no dtype, or complex alone."""
+    if result.dtype not in CANONICAL and result.dtype.newbyteorder("=") not in CANONICAL:
+        raise wrong_result(f"must return an array of numbers, but returned {shown(result)}")
+    if result.dtype.kind == "c" and dtype.kind != "c":
+        raise wrong_result(f"returned {shown(result)}, but {dtype} is declared: the imaginary part would be lost")
+    return cast_array(result, dtype)
+
+
+def _other_shape(result: Array, shape: Shape) -> RuntimeError:
+    return wrong_result(f"returned shape {list(result.shape)}, but {list(shape)} is declared")
 
 
 def _cannot_cast(dtype: DType, array: Array) -> str:

@@ -99,7 +99,7 @@ def test_a_kernel_may_answer_with_its_operand_but_the_result_is_new() -> None:
 
 
 def test_results_of_another_shape_are_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"has shape \[3\], but \[2\] is declared"):
+    with pytest.raises(RuntimeError, match=r"returned shape \[3\], but \[2\] is declared"):
         rules.pointwise(np.zeros(2)).lay_out(np.zeros(3))
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import kernels as kernels
 
+from opwright.fake.kernels import fake_kernel
 from opwright.tensor import Tensor
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
+@fake_kernel("demo::scale_")
 def scale_(self: Tensor, by: Any) -> Tensor:
     kernels.scale_fake(self.array, by)
     return self

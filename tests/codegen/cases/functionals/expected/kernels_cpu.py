@@ -8,7 +8,8 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.tensor import Tensor, wrap
+from opwright.results import wrap_result
+from opwright.tensor import Tensor
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
@@ -20,7 +21,7 @@ def scale_(self: Tensor, by: Any) -> Tensor:
 # normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor
 def normalize_default(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float) -> Tensor:
     scale_ = None if scale is None else scale.array
-    return wrap(kernels.normalize(x.array, mean.array, scale_, momentum))
+    return wrap_result(kernels.normalize(x.array, mean.array, scale_, momentum))
 
 
 # push(Tensor(a!) stack, Tensor x) -> ()
