@@ -77,6 +77,11 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.run_tests import run_tests
 
         return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
+    if arguments.command == "show" and not config.schemas and not arguments.schemas:
+        from opwright_codegen.show import show_used
+        from opwright_codegen.used_packages import UsedPackage
+
+        return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, sys.stdout)
     job = job_of(config, arguments)
     match arguments.command:
         case "generate":
