@@ -10,6 +10,8 @@ RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1))).json
 INSTALLED := $(VENV)/.installed
 INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
 LOG := pip.log
+# Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
+SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 
 .PHONY: help generate check test bench demo clean
 
@@ -57,4 +59,5 @@ $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
 	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS); \
 	 } >$(@D)/$(LOG) 2>&1 || \
 	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
+	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
 	@touch $@
