@@ -28,7 +28,7 @@ class SchemaInferenceError(ValueError):
 
 
 class DispatchError(NotImplementedError):
-    """No kernel serves the call. The message lists what is registered."""
+    """No kernel serves the call, or no backend its device. The message lists what is registered, or says what to install."""
 
 
 class ArgumentError(DispatchError, TypeError):
