@@ -28,7 +28,7 @@ class SchemaInferenceError(ValueError):
 
 
 class DispatchError(NotImplementedError):
-    """No kernel serves the call, or no backend its device. The message lists what is registered, or says what to install."""
+    """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
 
 
 class ArgumentError(DispatchError, TypeError):
