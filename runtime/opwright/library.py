@@ -140,7 +140,8 @@ def _key(name: str) -> Key:
     try:
         return as_key(name)
     except RegistrationError:
-        return key_of_device(name)
+        pass
+    return key_of_device(name)
 
 
 def register_fake(
