@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+import threading
+from typing import Any, Final
 
 import numpy as np
 
 from opwright.autograd.gradients import add, aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.forks import other_frames
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["accumulate", "add_to"]
+__all__ = ["accumulate", "add_found"]
+
+_held_in_parent: Final[list[AccumulateGrad]] = []
+
+
+def _note_held_leaves() -> None:
+    """Before a fork: note the leaves that other threads add to, whose locks nobody lets go of in the child."""
+    _held_in_parent[:] = [
+        frame.f_locals["leaf"]
+        for frames in other_frames()
+        for frame in frames
+        if frame.f_code in (accumulate.__code__, add_found.__code__)
+    ]
+
+
+def _renew_locks() -> None:
+    for leaf in _held_in_parent:
+        leaf.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # Note [Forks]; a lock is made for each leaf, so that no list of them is kept
+    os.register_at_fork(before=_note_held_leaves, after_in_child=_renew_locks, after_in_parent=_held_in_parent.clear)
 
 
 def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
@@ -35,6 +59,14 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
         if leaf.post_hooks:
             for hook in list(leaf.post_hooks.values()):
                 hook(variable)
+
+
+def add_found(leaf: AccumulateGrad, tensor: Tensor, grad: Tensor) -> None:
+    """Add what `backward(inputs=...)` found for a leaf, and call its hooks."""
+    with leaf.lock:
+        add_to(tensor, grad)
+        for hook in list((leaf.post_hooks or {}).values()):
+            hook(tensor)
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
