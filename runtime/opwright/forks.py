@@ -20,9 +20,10 @@ from typing import Any, Final, Protocol
 
 from opwright.interrupts import HeldSignals, is_main_thread
 
-__all__ = ["hold_over_forks", "other_frames", "wait_before_forks"]
+__all__ = ["hold_over_forks", "note_before_forks", "other_frames", "wait_before_forks"]
 
-_PATIENCE: Final = 5.0  # seconds
+_PATIENCE: Final = 10.0  # seconds
+_TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
 _IMPORT: Final = "<frozen importlib._bootstrap>"
 
 
@@ -41,6 +42,7 @@ class Lock(Protocol):
 
 _locks: Final[list[weakref.ref[Any]]] = []
 _awaited: Final[set[CodeType]] = set()
+_noted: Final[list[tuple[Callable[[], None], Callable[[], None]]]] = []
 
 
 def hold_over_forks(lock: Lock) -> None:
@@ -52,6 +54,11 @@ def wait_before_forks(function: Callable[..., Any]) -> Callable[..., Any]:
     """Have forks wait until no other thread is in this function, which must run no code of users. A decorator."""
     _awaited.add(function.__code__)
     return function
+
+
+def note_before_forks(note: Callable[[], None], renew: Callable[[], None]) -> None:
+    """Have forks call `note` at last, when other threads may be anywhere still, and `renew` in the child."""
+    _noted.append((note, renew))
 
 
 def other_frames() -> Iterator[list[FrameType]]:
@@ -85,12 +92,24 @@ class _Fork:
         self.missed: list[Lock] = []
         end = time.monotonic() + _PATIENCE
         self.take(end)
-        while _is_anyone_busy() and time.monotonic() < end:
-            self.release()
-            time.sleep(0.001)
+        while self.waits_for_others() and time.monotonic() < end:
+            self.release()  # what they do may need our locks
+            time.sleep(_TURN)
             self.take(end)
+        for note, _ in _noted:
+            note()
+
+    def waits_for_others(self) -> bool:
+        """Whether others are still busy after a while in which nobody can begin with anything that needs our locks."""
+        end = time.monotonic() + _TURN
+        while is_busy := _is_anyone_busy():
+            if time.monotonic() > end:
+                break
+            time.sleep(0.0005)
+        return is_busy
 
     def take(self, end: float) -> None:
+        self.missed.clear()
         for reference in list(_locks):
             lock = reference()
             if lock is not None:
@@ -102,8 +121,11 @@ class _Fork:
             self.held.pop().release_after_fork()
 
     def end(self, is_child: bool) -> None:
-        for lock in self.missed if is_child else ():
-            lock.renew()
+        if is_child:
+            for lock in self.missed:
+                lock.renew()
+            for _, renew in _noted:
+                renew()
         self.release()
         if self.signals is not None:
             self.signals.deliver()
@@ -117,7 +139,9 @@ def _before() -> None:
 
 
 def _after(is_child: bool) -> None:
-    _forks.current.end(is_child)
+    current: _Fork | None = _forks.__dict__.pop("current", None)
+    if current is not None:
+        current.end(is_child)
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from typing import Any, Final
@@ -12,7 +11,7 @@ import numpy as np
 from opwright.autograd.gradients import add, aten
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
-from opwright.forks import other_frames
+from opwright.forks import note_before_forks, other_frames
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap
@@ -37,8 +36,7 @@ def _renew_locks() -> None:
         leaf.lock = threading.RLock()
 
 
-if hasattr(os, "register_at_fork"):  # Note [Forks]; a lock is made for each leaf, so that no list of them is kept
-    os.register_at_fork(before=_note_held_leaves, after_in_child=_renew_locks, after_in_parent=_held_in_parent.clear)
+note_before_forks(_note_held_leaves, _renew_locks)  # Note [Forks]; leaves are many: no list of them is kept
 
 
 def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
