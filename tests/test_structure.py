@@ -45,9 +45,10 @@ GENERATOR_ORDER = """
     names annotations views metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices overlap
+    errors interrupts forks registry_lock
+    plugins sizes keys state dtypes devices overlap
     kernel_errors metadata values subclassing tensor results rules fake
-    registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
+    lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
     returns adapters
     wrapped_numbers plain_arrays dispatch_errors compose
     overloads entries dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema types tags

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd import batched, engine
-from opwright.autograd.accumulate import add_to
+from opwright.autograd.accumulate import add_found
 from opwright.autograd.gradients import aten, ones_like
 from opwright.autograd.nodes import AccumulateGrad, Edge
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
@@ -173,7 +173,4 @@ def _accumulate(tensors: tuple[Tensor, ...], targets: list[Edge], found: list[An
             if gradient is None or id(tensor) in done or type(edge) is not AccumulateGrad:
                 continue
             done.add(id(tensor))
-            with edge.lock:
-                add_to(tensor, gradient)
-                for hook in list((edge.post_hooks or {}).values()):
-                    hook(tensor)
+            add_found(edge, tensor, gradient)
