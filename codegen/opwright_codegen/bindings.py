@@ -9,6 +9,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.kernel_calls import check_inline_results, check_kernel_call
 from opwright_codegen.kernel_forms import (
     InlineKernel,
     KernelForm,
@@ -209,15 +210,19 @@ class _Binder:
                 function = self._kernels.find(name, kernel.span)
                 if function is None:
                     return self._unbound(name, kernel)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
                 bound: Inline | Named = Named(function)
             case PathKernel(module, name):
-                bound = Named(self._kernels.find_path(module, name, kernel.span))
+                function = self._kernels.find_path(module, name, kernel.span)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
+                bound = Named(function)
             case InlineKernel(formula):
                 if key in BACKENDS:
                     _check_array_module(base, kernel)
                     scope = Scope.for_kernel(base.schema)
                 else:
                     scope = Scope.for_composite(base.schema, self._view.calls)
+                check_inline_results(formula, base.schema, kernel.span)
                 bound = Inline(resolve(formula, scope))
             case NativeKernel() | RawKernel():
                 hint = "write the kernel in Python, over NumPy or CuPy"
