@@ -40,9 +40,10 @@ SYMPY = {
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
     rule structured_rules check groups variants autogen read
-    derivative_model foreign_formulas kernel_modules kernel_calls derivative_formulas derivative_entries derivative_checks
+    derivative_model foreign_formulas kernel_modules
+    derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views metas bindings targets render write run_tests cli
+    names annotations views kernel_calls metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors interrupts forks registry_lock

@@ -1,4 +1,4 @@
-"""Whether a kernel can be called as its operator calls it, and whether `meta` and annotations agree on what is a view."""
+"""Whether a kernel can be called as its operator calls it, and gives as many results; whether views are views."""
 
 from __future__ import annotations
 

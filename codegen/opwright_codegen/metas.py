@@ -68,8 +68,9 @@ class MetaBinder:
         form = meta_form(base.meta)
         match form:
             case ViewMeta():
+                viewed = _viewed_argument(base)
                 check_view(base, True, base.meta.span)
-                return ViewOf(_viewed_argument(base))
+                return ViewOf(viewed)
             case PathMeta(module, name):
                 rule = self._rules.find_path(module, name, base.meta.span)
                 outs = base.schema.out_arguments

@@ -23,40 +23,58 @@ def any_number(*args): ...
 ENTRY = "- func: NS::f({arguments}) -> {returns}\n{meta}  dispatch:\n    CPU: {kernel}\n"
 LIKE = "  meta: like(x)\n"
 CASES = {
-    "too few parameters": (dict(kernel="one"), 4, "kernel-arguments", "f: hostile_kernels.one(x) takes another number"),
-    "too many parameters": (dict(kernel="three"), 4, "kernel-arguments", "than the 2 passed"),
-    "by path": (dict(kernel="hostile_kernels:three"), 4, "kernel-arguments", "than the 2 passed"),
-    "another order": (dict(kernel="swapped"), 4, "kernel-arguments", "takes the arguments in another order"),
-    "needs a keyword": (dict(kernel="by_name"), 4, "kernel-arguments", "needs more by name"),
-    "no module": (dict(kernel="no_such_module:f"), 4, "unknown-module", "there is no module 'no_such_module'"),
-    "no function": (dict(kernel="hostile_kernels:tow"), 4, "unknown-kernel", "has no function 'tow'"),
-    "tuple for one result": (dict(kernel="x, x"), 4, "result-count", "f has 1 result, and 2 are given"),
+    "too few parameters": ({"kernel": "one"}, 4, "kernel-arguments", "f: hostile_kernels.one(x) takes another number"),
+    "too many parameters": ({"kernel": "three"}, 4, "kernel-arguments", "than the 2 passed"),
+    "by path": ({"kernel": "hostile_kernels:three"}, 4, "kernel-arguments", "than the 2 passed"),
+    "another order": ({"kernel": "swapped"}, 4, "kernel-arguments", "takes the arguments in another order"),
+    "needs a keyword": ({"kernel": "by_name"}, 4, "kernel-arguments", "needs more by name"),
+    "no module": ({"kernel": "no_such_module:f"}, 4, "unknown-module", "there is no module 'no_such_module'"),
+    "no function": ({"kernel": "hostile_kernels:tow"}, 4, "unknown-kernel", "has no function 'tow'"),
+    "tuple for one result": ({"kernel": "x, x"}, 4, "result-count", "f has 1 result, and 2 are given"),
     "three for two results": (
-        dict(kernel="x, x, x", returns="(Tensor, Tensor)", meta="  meta: like(x), like(x)\n"),
-        4, "result-count", "f has 2 results, and 3 are given",
+        {"kernel": "x, x, x", "returns": "(Tensor, Tensor)", "meta": "  meta: like(x), like(x)\n"},
+        4,
+        "result-count",
+        "f has 2 results, and 3 are given",
     ),
     "one plan for two results": (
-        dict(kernel="two", returns="(Tensor, Tensor)"), 2, "meta-count", "like() gives one plan, and a plan for each",
+        {"kernel": "two", "returns": "(Tensor, Tensor)"},
+        2,
+        "meta-count",
+        "like() gives one plan, and a plan for each",
     ),
     "plans for one result": (
-        dict(kernel="two", meta="  meta: qr(x, \"reduced\")\n"), 2, "meta-count", "and one plan for each formula is needed",
+        {"kernel": "two", "meta": '  meta: qr(x, "reduced")\n'},
+        2,
+        "meta-count",
+        "and one plan for each formula is needed",
     ),
     "three plans for two results": (
-        dict(kernel="two", returns="(Tensor, Tensor)", meta="  meta: lu_factors(x, True)\n"),
-        2, "meta-count", "gives 3 plans, and a plan for each of its 2 results is needed",
+        {"kernel": "two", "returns": "(Tensor, Tensor)", "meta": "  meta: lu_factors(x, True)\n"},
+        2,
+        "meta-count",
+        "gives 3 plans, and a plan for each of its 2 results is needed",
     ),
-    "view without alias": (dict(kernel="(x)", meta="  meta: view\n"), 2, "meta-view", "and the schema says of none"),
+    "view without alias": ({"kernel": "(x)", "meta": "  meta: view\n"}, 2, "meta-view", "and the schema says of none"),
     "alias without view": (
-        dict(kernel="two", arguments="Tensor(a) x, int n", returns="Tensor(a)"), 2, "meta-view", "'meta' that it is new",
+        {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(a)"},
+        2,
+        "meta-view",
+        "'meta' that it is new",
     ),
     "a list as an operand": (
-        dict(kernel="two", arguments="Tensor[] x, int n", meta="  meta: pointwise(x)\n"),
-        2, "rule-operands", "pointwise() takes tensors one by one, and 'x' is a Tensor[]",
+        {"kernel": "two", "arguments": "Tensor[] x, int n", "meta": "  meta: pointwise(x)\n"},
+        2,
+        "rule-operands",
+        "pointwise() takes tensors one by one, and 'x' is a Tensor[]",
     ),
     "a tensor for a list": (
-        dict(kernel="two", meta="  meta: cat(x, n)\n"), 2, "rule-operands", "cat() takes a list of tensors, and 'x' is one",
+        {"kernel": "two", "meta": "  meta: cat(x, n)\n"},
+        2,
+        "rule-operands",
+        "cat() takes a list of tensors, and 'x' is one",
     ),
-}  # fmt: skip
+}
 
 
 def entry(parts: dict[str, str]) -> str:

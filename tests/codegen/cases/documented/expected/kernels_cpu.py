@@ -31,15 +31,17 @@ def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypotenuse_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypotenuse_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypotenuse_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return hypotenuse_default(self, other)
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
@@ -50,10 +52,12 @@ def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.hypot(self, other)
     except (TypeError, ValueError, OverflowError):
-        return hypotenuse_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return hypotenuse_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return hypotenuse_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return hypotenuse_default(wrap(self), wrap(other)).array
 
 
 # shout(Tensor self, str word) -> Tensor
@@ -109,5 +113,7 @@ def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypotenuse_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypotenuse_(self, other)

@@ -42,16 +42,20 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _hypotenuse_default.table[ARRAYS]
         except KeyError:
-            return _hypotenuse_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _hypotenuse_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hypotenuse_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _hypotenuse_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _hypotenuse_default.call(self, other)
 
 
 _hypotenuse_default.stub = hypotenuse_default
@@ -74,16 +78,20 @@ def shout_default(self: Tensor, word: str) -> Tensor:
         try:
             kernel = _shout_default.table[ARRAYS]
         except KeyError:
-            return _shout_default.call(self, word)
-        return kernel(self, word)
+            pass
+        else:
+            return kernel(self, word)
+        return _shout_default.call(self, word)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _shout_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _shout_default.call(self, word)
-    return kernel(self, word)
+        pass
+    else:
+        return kernel(self, word)
+    return _shout_default.call(self, word)
 
 
 _shout_default.stub = shout_default
@@ -106,16 +114,20 @@ def shout_times(self: Tensor, n: int) -> Tensor:
         try:
             kernel = _shout_times.table[ARRAYS]
         except KeyError:
-            return _shout_times.call(self, n)
-        return kernel(self, n)
+            pass
+        else:
+            return kernel(self, n)
+        return _shout_times.call(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _shout_times.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _shout_times.call(self, n)
-    return kernel(self, n)
+        pass
+    else:
+        return kernel(self, n)
+    return _shout_times.call(self, n)
 
 
 _shout_times.stub = shout_times
@@ -135,16 +147,20 @@ def undocumented(self: Tensor) -> Tensor:
         try:
             kernel = _undocumented.table[ARRAYS]
         except KeyError:
-            return _undocumented.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _undocumented.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _undocumented.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _undocumented.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _undocumented.call(self)
 
 
 _undocumented.stub = undocumented
@@ -196,16 +212,20 @@ def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _hypotenuse_.table[ARRAYS]
         except KeyError:
-            return _hypotenuse_.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _hypotenuse_.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hypotenuse_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _hypotenuse_.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _hypotenuse_.call(self, other)
 
 
 _hypotenuse_.stub = hypotenuse_
@@ -222,16 +242,20 @@ def hypotenuse(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any
         try:
             kernel = _hypotenuse_default.table[ARRAYS]
         except KeyError:
-            return _hypotenuse_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _hypotenuse_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _hypotenuse_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _hypotenuse_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _hypotenuse_default.call(self, other)
 
 
 _hypotenuse.stub = hypotenuse

@@ -44,16 +44,20 @@ def scale_(self: Tensor, by: Scalar) -> Tensor:
         try:
             kernel = _scale_.table[ARRAYS]
         except KeyError:
-            return _scale_.call(self, by)
-        return kernel(self, by)
+            pass
+        else:
+            return kernel(self, by)
+        return _scale_.call(self, by)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_.call(self, by)
-    return kernel(self, by)
+        pass
+    else:
+        return kernel(self, by)
+    return _scale_.call(self, by)
 
 
 _scale_.stub = scale_
@@ -76,8 +80,10 @@ def normalize_default(x: Tensor, mean: Tensor, scale: Tensor | None = None, *, m
         try:
             kernel = _normalize_default.table[ARRAYS]
         except KeyError:
-            return _normalize_default.call(x, mean, scale, momentum)
-        return kernel(x, mean, scale, momentum)
+            pass
+        else:
+            return kernel(x, mean, scale, momentum)
+        return _normalize_default.call(x, mean, scale, momentum)
     try:
         keys = x.keys | mean.keys
         if scale is not None:
@@ -86,8 +92,10 @@ def normalize_default(x: Tensor, mean: Tensor, scale: Tensor | None = None, *, m
             keys = (keys | modes.include) & modes.mask
         kernel = _normalize_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normalize_default.call(x, mean, scale, momentum)
-    return kernel(x, mean, scale, momentum)
+        pass
+    else:
+        return kernel(x, mean, scale, momentum)
+    return _normalize_default.call(x, mean, scale, momentum)
 
 
 _normalize_default.stub = normalize_default
@@ -107,16 +115,20 @@ def push(stack: Tensor, x: Tensor) -> None:
         try:
             kernel = _push.table[ARRAYS]
         except KeyError:
-            return _push.call(stack, x)
-        return kernel(stack, x)
+            pass
+        else:
+            return kernel(stack, x)
+        return _push.call(stack, x)
     try:
         keys = stack.keys | x.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _push.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _push.call(stack, x)
-    return kernel(stack, x)
+        pass
+    else:
+        return kernel(stack, x)
+    return _push.call(stack, x)
 
 
 _push.stub = push
@@ -147,8 +159,10 @@ def add_each_(self: Sequence[Tensor], others: Sequence[Tensor]) -> None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_each_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add_each_.call(self, others)
-    return kernel(self, others)
+        pass
+    else:
+        return kernel(self, others)
+    return _add_each_.call(self, others)
 
 
 _add_each_.stub = add_each_
@@ -190,16 +204,20 @@ def scale_default(self: Tensor, by: Scalar) -> Tensor:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
-            return _scale_default.call(self, by)
-        return kernel(self, by)
+            pass
+        else:
+            return kernel(self, by)
+        return _scale_default.call(self, by)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_default.call(self, by)
-    return kernel(self, by)
+        pass
+    else:
+        return kernel(self, by)
+    return _scale_default.call(self, by)
 
 
 _scale_default.stub = scale_default
@@ -257,8 +275,10 @@ def normalize_functional(
         try:
             kernel = _normalize_functional.table[ARRAYS]
         except KeyError:
-            return _normalize_functional.call(x, mean, scale, momentum)
-        return kernel(x, mean, scale, momentum)
+            pass
+        else:
+            return kernel(x, mean, scale, momentum)
+        return _normalize_functional.call(x, mean, scale, momentum)
     try:
         keys = x.keys | mean.keys
         if scale is not None:
@@ -267,8 +287,10 @@ def normalize_functional(
             keys = (keys | modes.include) & modes.mask
         kernel = _normalize_functional.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normalize_functional.call(x, mean, scale, momentum)
-    return kernel(x, mean, scale, momentum)
+        pass
+    else:
+        return kernel(x, mean, scale, momentum)
+    return _normalize_functional.call(x, mean, scale, momentum)
 
 
 _normalize_functional.stub = normalize_functional
@@ -289,16 +311,20 @@ def push_functional(stack: Tensor, x: Tensor) -> Tensor:
         try:
             kernel = _push_functional.table[ARRAYS]
         except KeyError:
-            return _push_functional.call(stack, x)
-        return kernel(stack, x)
+            pass
+        else:
+            return kernel(stack, x)
+        return _push_functional.call(stack, x)
     try:
         keys = stack.keys | x.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _push_functional.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _push_functional.call(stack, x)
-    return kernel(stack, x)
+        pass
+    else:
+        return kernel(stack, x)
+    return _push_functional.call(stack, x)
 
 
 _push_functional.stub = push_functional
@@ -346,8 +372,10 @@ def add_each_default(self: Sequence[Tensor], others: Sequence[Tensor]) -> list[T
             keys = (keys | modes.include) & modes.mask
         kernel = _add_each_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add_each_default.call(self, others)
-    return kernel(self, others)
+        pass
+    else:
+        return kernel(self, others)
+    return _add_each_default.call(self, others)
 
 
 _add_each_default.stub = add_each_default
@@ -375,8 +403,10 @@ def normalize(
         try:
             kernel = _normalize_default.table[ARRAYS]
         except KeyError:
-            return _normalize_default.call(x, mean, scale, momentum)
-        return kernel(x, mean, scale, momentum)
+            pass
+        else:
+            return kernel(x, mean, scale, momentum)
+        return _normalize_default.call(x, mean, scale, momentum)
     try:
         keys = x.keys | mean.keys
         if scale is not None:
@@ -385,8 +415,10 @@ def normalize(
             keys = (keys | modes.include) & modes.mask
         kernel = _normalize_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _normalize_default.call(x, mean, scale, momentum)
-    return kernel(x, mean, scale, momentum)
+        pass
+    else:
+        return kernel(x, mean, scale, momentum)
+    return _normalize_default.call(x, mean, scale, momentum)
 
 
 _normalize.stub = normalize
