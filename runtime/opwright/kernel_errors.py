@@ -98,8 +98,8 @@ def _served_by(code: CodeType) -> tuple[Any, str] | None:
         for registrations in list(by_key.values()):
             for registration in registrations:
                 kernel = registration.kernel
-                kernel = kernel.loaded if isinstance(kernel, Lazy) else kernel
-                match kernel:
+                functions: tuple[Any, ...]
+                match kernel.loaded if isinstance(kernel, Lazy) else kernel:
                     case Shim(general, dense, arrays):
                         functions = (general, dense, arrays)
                     case Composite(function):
