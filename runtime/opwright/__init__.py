@@ -17,6 +17,18 @@ from opwright.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from opwright.checks import (  # noqa: F401 (private in PyTorch, too, and in nearly every fake kernel)
+    _assert,
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_tensor_all_with,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
 from opwright.devices import Device as device
 from opwright.devices import register_backend

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
+    "impl_abstract", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
     "register_kernel", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
@@ -171,6 +171,9 @@ def register_fake(
         return (lib or lasting_library(namespace)).register_fake(name, function, allow_override=allow_override)
 
     return register_function if func is None else register_function(func)
+
+
+impl_abstract = register_fake  # PyTorch's older name
 
 
 def get_ctx() -> FakeContext:
