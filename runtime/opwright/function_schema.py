@@ -78,7 +78,8 @@ class SchemaView:
     def arguments(self) -> list[SchemaArgument]:
         """The arguments, keyword-only ones last."""
         return [
-            _argument(argument, default) for argument, default in zip(self._parsed.arguments, self._defaults, strict=True)
+            _argument(argument, default)
+            for argument, default in zip(self._parsed.arguments, self._defaults, strict=True)
         ]
 
     @cached_property

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "impl_abstract", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_torch_dispatch", "register_vmap",
+    "impl_abstract", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd",
+    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)

@@ -9,7 +9,7 @@ import pytest
 import opwright
 
 pytest.importorskip("torch")
-from both import check, message, outcome  # noqa: E402
+from both import check, message, outcome
 
 pytestmark = pytest.mark.oracle
 CHECKS = ["_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from opwright.autograd.gradients import add, aten
+from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.keys import GRAD
@@ -33,8 +34,7 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
     with leaf.lock:
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:
-            for hook in list(leaf.post_hooks.values()):
-                hook(variable)
+            call_post_accumulate_hooks(leaf.post_hooks, variable)
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:
