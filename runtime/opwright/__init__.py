@@ -75,6 +75,7 @@ from opwright.errors import (
 )
 from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
 from opwright.keys import DispatchKey
+from opwright.missing import missing_attribute as _missing_attribute
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
@@ -229,7 +230,7 @@ _LAZY = ("_subclasses", "autocast", "fake", "fake_profile", "python_dispatch", "
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _import_module(f"opwright.{name}")
-    raise AttributeError(f"module 'opwright' has no attribute {name!r}")
+    raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__())
 
 
 def __dir__() -> list[str]:

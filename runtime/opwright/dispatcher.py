@@ -15,7 +15,8 @@ from opwright.conversion import Mismatch
 from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownSignature
 from opwright.keys import ARRAYS, DispatchKey, KeySet
-from opwright.lost import lost_operators
+from opwright.lost import lost_definitions, lost_operators, why_lost
+from opwright.missing import did_you_mean
 from opwright.overload_facts import OverloadFacts, QualifiedName
 from opwright.overloads import drop_if_empty, overloads, shared_overloads
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
@@ -91,6 +92,7 @@ class Operator(OverloadFacts):
             packet.changed()
             for lost in (name, f"{self.namespace}::{self.base}"):
                 lost_operators.forget(lost)
+                lost_definitions.forget(lost)
 
     @property
     def signature(self) -> Signature:
@@ -264,7 +266,8 @@ def find_operator(name: str) -> Operator:
         plugins.load()
     found = operators.get(name)
     if found is None:
-        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
+        why = why_lost(name) or did_you_mean(name, operators)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found
 
 
