@@ -88,12 +88,7 @@ class OperatorContext(FunctionCtx):
             )
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
-        if not self.fewest <= len(results) <= len(needs):
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): return one for each positional argument, which are {self._arguments()}, and None "
-                f"where there is none{self._whose()}"
-            )
+        self._check_none_missing(len(results))
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
@@ -103,6 +98,18 @@ class OperatorContext(FunctionCtx):
                 except RuntimeError as error:
                     raise RuntimeError(f"{error}{self._whose()}") from None
         return flat
+
+    def _check_none_missing(self, count: int) -> None:
+        """Raise RuntimeError unless there may be so many gradients: arguments at the end that a call left at their
+        defaults may be left out, those that require grad never are defaults."""
+        needs = self.needs_input_grad
+        asked = max((place + 1 for place, need in enumerate(needs) if need not in (False, [])), default=0)
+        if not max(self.fewest, asked) <= count <= len(needs):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
+                f"{count}): return one for each positional argument, which are {self._arguments()}, and None "
+                f"where there is none{self._whose()}"
+            )
 
     def input_name(self, index: int) -> str:
         """Which argument an edge is of."""
