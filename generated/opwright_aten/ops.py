@@ -23838,7 +23838,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:284",
+    where="schemas/views.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23878,7 +23878,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:290",
+    where="schemas/views.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23914,7 +23914,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:296",
+    where="schemas/views.yaml:294",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23948,7 +23948,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:302",
+    where="schemas/views.yaml:300",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23982,7 +23982,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:308",
+    where="schemas/views.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24016,7 +24016,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:311",
+    where="schemas/views.yaml:309",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24050,7 +24050,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:316",
+    where="schemas/views.yaml:314",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24084,7 +24084,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:322",
+    where="schemas/views.yaml:320",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24122,7 +24122,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:328",
+    where="schemas/views.yaml:326",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24160,7 +24160,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:334",
+    where="schemas/views.yaml:332",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24198,7 +24198,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:340",
+    where="schemas/views.yaml:338",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24234,7 +24234,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:346",
+    where="schemas/views.yaml:344",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24268,7 +24268,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:352",
+    where="schemas/views.yaml:350",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24304,7 +24304,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:358",
+    where="schemas/views.yaml:356",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24342,7 +24342,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:364",
+    where="schemas/views.yaml:362",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24382,7 +24382,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:370",
+    where="schemas/views.yaml:368",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24417,7 +24417,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:376",
+    where="schemas/views.yaml:374",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 

@@ -50,6 +50,13 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
         if not leaf.post_hooks:
             return  # nobody could ever see it
         variable = leaf.variable
+    if not variable.keys & GRAD:
+        return  # nobody wants it any more
+    if leaf.shape != variable.shape:
+        raise RuntimeError(
+            f"a gradient of shape {list(leaf.shape)} for a leaf whose shape is {list(variable.shape)} by now: it was "
+            "changed in place, or by an assignment to data, since the graph was made"
+        )
     with leaf.lock:
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.autograd import batched, engine
 from opwright.autograd.gradients import aten, ones_like
-from opwright.autograd.nodes import Edge
+from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 
@@ -130,8 +130,7 @@ def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | N
 
 def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
     if gradient is None:
-        if not tensor.requires_grad:
-            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        _check_recorded(index, tensor)
         if tensor.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if tensor.dtype not in FLOATING:
@@ -150,13 +149,18 @@ def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Te
             f"grad_output[{index}] has a dtype of {dtype_name(gradient.dtype)} and output[{index}] has a dtype of "
             f"{dtype_name(tensor.dtype)}."
         )
-    if not tensor.requires_grad:
-        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    _check_recorded(index, tensor)
     return tensor.edge, gradient
+
+
+def _check_recorded(index: int, tensor: Tensor) -> None:
+    if not tensor.requires_grad or type(tensor.edge) is NoHistory:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 
 
 def _targets(tensors: tuple[Tensor, ...]) -> list[Edge]:
     for tensor in tensors:
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return [tensor.edge for tensor in tensors]
+    # (a view without history is used nowhere)
+    return [NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge for tensor in tensors]
