@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
@@ -58,6 +58,15 @@ from opwright.options import Layout, MemoryFormat
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
+DTYPES_F = plain_dtypes("f")
+DTYPES_IU = plain_dtypes("iu")
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIU = plain_dtypes("biu")
+DTYPES_IUF = plain_dtypes("iuf")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_IUFC = plain_dtypes("iufc")
+DTYPES_BIUFC = plain_dtypes("biufc")
+
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
@@ -90,7 +99,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
@@ -112,7 +121,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = np.add(self_, other)
@@ -129,7 +138,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
@@ -152,7 +161,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = np.subtract(self_, other_)
@@ -169,7 +178,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_IUFC:
         return sub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(self, other)
@@ -191,7 +200,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
     try:
         result = np.subtract(self_, other)
@@ -208,7 +217,7 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(self, other)
@@ -231,7 +240,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = np.subtract(other_, self_)
@@ -248,7 +257,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = other.dtype
-    if alpha != 1 or self.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or self.dtype is not dtype or dtype not in DTYPES_IUFC:
         return rsub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(other, self)
@@ -270,7 +279,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
     try:
         result = np.subtract(other, self_)
@@ -287,7 +296,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(other, self)
@@ -324,7 +333,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return mul_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
@@ -343,7 +352,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     try:
         result = np.multiply(self_, other)
@@ -360,7 +369,7 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(wrap(self), other).array
     try:
         result = np.multiply(self, other)
@@ -380,7 +389,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return div_Tensor(self, other)
     try:
         result = np.true_divide(self_, other_)
@@ -399,7 +408,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return div_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.true_divide(self, other)
@@ -420,7 +429,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     try:
         result = np.true_divide(self_, other)
@@ -439,7 +448,7 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(wrap(self), other).array
     try:
         result = np.true_divide(self, other)
@@ -603,7 +612,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return maximum_default(self, other)
     try:
         result = np.maximum(self_, other_)
@@ -620,7 +629,7 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return maximum_default(wrap(self), wrap(other)).array
     try:
         result = np.maximum(self, other)
@@ -640,7 +649,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return minimum_default(self, other)
     try:
         result = np.minimum(self_, other_)
@@ -657,7 +666,7 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return minimum_default(wrap(self), wrap(other)).array
     try:
         result = np.minimum(self, other)
@@ -677,7 +686,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return atan2_default(self, other)
     try:
         result = np.arctan2(self_, other_)
@@ -696,7 +705,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return atan2_default(wrap(self), wrap(other)).array
     try:
         result = np.arctan2(self, other)
@@ -748,7 +757,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmax_default(self, other)
     try:
         result = np.fmax(self_, other_)
@@ -767,7 +776,7 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmax_default(wrap(self), wrap(other)).array
     try:
         result = np.fmax(self, other)
@@ -789,7 +798,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmin_default(self, other)
     try:
         result = np.fmin(self_, other_)
@@ -808,7 +817,7 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmin_default(wrap(self), wrap(other)).array
     try:
         result = np.fmin(self, other)
@@ -830,7 +839,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return hypot_default(self, other)
     try:
         result = np.hypot(self_, other_)
@@ -849,7 +858,7 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return hypot_default(wrap(self), wrap(other)).array
     try:
         result = np.hypot(self, other)
@@ -871,7 +880,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return copysign_Tensor(self, other)
     try:
         result = np.copysign(self_, other_)
@@ -890,7 +899,7 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return copysign_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.copysign(self, other)
@@ -911,7 +920,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(self, other)
     try:
         result = np.copysign(self_, other)
@@ -930,7 +939,7 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(wrap(self), other).array
     try:
         result = np.copysign(self, other)
@@ -952,7 +961,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return nextafter_default(self, other)
     try:
         result = np.nextafter(self_, other_)
@@ -971,7 +980,7 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return nextafter_default(wrap(self), wrap(other)).array
     try:
         result = np.nextafter(self, other)
@@ -1007,7 +1016,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return logaddexp2_default(self, other)
     try:
         result = np.logaddexp2(self_, other_)
@@ -1026,7 +1035,7 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return logaddexp2_default(wrap(self), wrap(other)).array
     try:
         result = np.logaddexp2(self, other)
@@ -1048,7 +1057,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return gcd_default(self, other)
     try:
         result = np.gcd(self_, other_)
@@ -1067,7 +1076,7 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return gcd_default(wrap(self), wrap(other)).array
     try:
         result = np.gcd(self, other)
@@ -1089,7 +1098,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return lcm_default(self, other)
     try:
         result = np.lcm(self_, other_)
@@ -1108,7 +1117,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return lcm_default(wrap(self), wrap(other)).array
     try:
         result = np.lcm(self, other)
@@ -1129,7 +1138,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(self, min)
     try:
         result = np.maximum(self_, min)
@@ -1146,7 +1155,7 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(min) is not float and type(min) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(wrap(self), min).array
     try:
         result = np.maximum(self, min)
@@ -1166,7 +1175,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(self, min)
     try:
         result = np.maximum(self_, min_)
@@ -1183,7 +1192,7 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if min.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(wrap(self), wrap(min)).array
     try:
         result = np.maximum(self, min)
@@ -1202,7 +1211,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(self, max)
     try:
         result = np.minimum(self_, max)
@@ -1219,7 +1228,7 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(max) is not float and type(max) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(wrap(self), max).array
     try:
         result = np.minimum(self, max)
@@ -1239,7 +1248,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(self, max)
     try:
         result = np.minimum(self_, max_)
@@ -1256,7 +1265,7 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if max.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(wrap(self), wrap(max)).array
     try:
         result = np.minimum(self, max)
@@ -1344,7 +1353,7 @@ def neg_default(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_default(self)
     try:
         result = np.negative(self_)
@@ -1361,7 +1370,7 @@ def neg_default_dense(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iufc" or dtype.num > 16:
+    if dtype not in DTYPES_IUFC:
         return neg_default(wrap(self)).array
     try:
         result = np.negative(self)
@@ -1380,7 +1389,7 @@ def abs_default(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_default(self)
     try:
         result = np.absolute(self_)
@@ -1399,7 +1408,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return abs_default(wrap(self)).array
     try:
         result = np.absolute(self)
@@ -1420,7 +1429,7 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = np.exp(self_)
@@ -1439,7 +1448,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
@@ -1460,7 +1469,7 @@ def expm1_default(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_default(self)
     try:
         result = np.expm1(self_)
@@ -1479,7 +1488,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return expm1_default(wrap(self)).array
     try:
         result = np.expm1(self)
@@ -1500,7 +1509,7 @@ def log_default(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_default(self)
     try:
         result = np.log(self_)
@@ -1519,7 +1528,7 @@ def log_default_dense(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log_default(wrap(self)).array
     try:
         result = np.log(self)
@@ -1540,7 +1549,7 @@ def log1p_default(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_default(self)
     try:
         result = np.log1p(self_)
@@ -1559,7 +1568,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log1p_default(wrap(self)).array
     try:
         result = np.log1p(self)
@@ -1580,7 +1589,7 @@ def log2_default(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_default(self)
     try:
         result = np.log2(self_)
@@ -1599,7 +1608,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log2_default(wrap(self)).array
     try:
         result = np.log2(self)
@@ -1620,7 +1629,7 @@ def sqrt_default(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_default(self)
     try:
         result = np.sqrt(self_)
@@ -1639,7 +1648,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sqrt_default(wrap(self)).array
     try:
         result = np.sqrt(self)
@@ -1660,7 +1669,7 @@ def sin_default(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_default(self)
     try:
         result = np.sin(self_)
@@ -1679,7 +1688,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sin_default(wrap(self)).array
     try:
         result = np.sin(self)
@@ -1700,7 +1709,7 @@ def cos_default(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_default(self)
     try:
         result = np.cos(self_)
@@ -1719,7 +1728,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cos_default(wrap(self)).array
     try:
         result = np.cos(self)
@@ -1740,7 +1749,7 @@ def tan_default(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_default(self)
     try:
         result = np.tan(self_)
@@ -1759,7 +1768,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tan_default(wrap(self)).array
     try:
         result = np.tan(self)
@@ -1780,7 +1789,7 @@ def tanh_default(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_default(self)
     try:
         result = np.tanh(self_)
@@ -1799,7 +1808,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tanh_default(wrap(self)).array
     try:
         result = np.tanh(self)
@@ -1820,7 +1829,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_default(self)
     try:
         result = np.reciprocal(self_)
@@ -1839,7 +1848,7 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return reciprocal_default(wrap(self)).array
     try:
         result = np.reciprocal(self)
@@ -1860,7 +1869,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_default(self)
     try:
         result = np.reciprocal(np.sqrt(self_))
@@ -1879,7 +1888,7 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return rsqrt_default(wrap(self)).array
     try:
         result = np.reciprocal(np.sqrt(self))
@@ -1907,7 +1916,7 @@ def floor_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_default(self)
     try:
         result = np.floor(self_)
@@ -1926,7 +1935,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return floor_default(wrap(self)).array
     try:
         result = np.floor(self)
@@ -1947,7 +1956,7 @@ def ceil_default(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_default(self)
     try:
         result = np.ceil(self_)
@@ -1966,7 +1975,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return ceil_default(wrap(self)).array
     try:
         result = np.ceil(self)
@@ -1987,7 +1996,7 @@ def trunc_default(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_default(self)
     try:
         result = np.trunc(self_)
@@ -2006,7 +2015,7 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return trunc_default(wrap(self)).array
     try:
         result = np.trunc(self)
@@ -2048,7 +2057,7 @@ def asin_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_default(self)
     try:
         result = np.arcsin(self_)
@@ -2067,7 +2076,7 @@ def asin_default_dense(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asin_default(wrap(self)).array
     try:
         result = np.arcsin(self)
@@ -2088,7 +2097,7 @@ def acos_default(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_default(self)
     try:
         result = np.arccos(self_)
@@ -2107,7 +2116,7 @@ def acos_default_dense(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acos_default(wrap(self)).array
     try:
         result = np.arccos(self)
@@ -2128,7 +2137,7 @@ def atan_default(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_default(self)
     try:
         result = np.arctan(self_)
@@ -2147,7 +2156,7 @@ def atan_default_dense(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atan_default(wrap(self)).array
     try:
         result = np.arctan(self)
@@ -2168,7 +2177,7 @@ def sinh_default(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_default(self)
     try:
         result = np.sinh(self_)
@@ -2187,7 +2196,7 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sinh_default(wrap(self)).array
     try:
         result = np.sinh(self)
@@ -2208,7 +2217,7 @@ def cosh_default(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_default(self)
     try:
         result = np.cosh(self_)
@@ -2227,7 +2236,7 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cosh_default(wrap(self)).array
     try:
         result = np.cosh(self)
@@ -2248,7 +2257,7 @@ def asinh_default(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_default(self)
     try:
         result = np.arcsinh(self_)
@@ -2267,7 +2276,7 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asinh_default(wrap(self)).array
     try:
         result = np.arcsinh(self)
@@ -2288,7 +2297,7 @@ def acosh_default(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_default(self)
     try:
         result = np.arccosh(self_)
@@ -2307,7 +2316,7 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acosh_default(wrap(self)).array
     try:
         result = np.arccosh(self)
@@ -2328,7 +2337,7 @@ def atanh_default(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_default(self)
     try:
         result = np.arctanh(self_)
@@ -2347,7 +2356,7 @@ def atanh_default_dense(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atanh_default(wrap(self)).array
     try:
         result = np.arctanh(self)
@@ -2375,7 +2384,7 @@ def log10_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_default(self)
     try:
         result = np.log10(self_)
@@ -2394,7 +2403,7 @@ def log10_default_dense(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log10_default(wrap(self)).array
     try:
         result = np.log10(self)
@@ -2415,7 +2424,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_default(self)
     try:
         result = np.multiply(self_, 0.017453292519943295)
@@ -2432,7 +2441,7 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return deg2rad_default(wrap(self)).array
     try:
         result = np.multiply(self, 0.017453292519943295)
@@ -2451,7 +2460,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_default(self)
     try:
         result = np.multiply(self_, 57.29577951308232)
@@ -2468,7 +2477,7 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return rad2deg_default(wrap(self)).array
     try:
         result = np.multiply(self, 57.29577951308232)
@@ -2529,7 +2538,7 @@ def isposinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isposinf_default(self)
     try:
         result = np.equal(self_, math.inf)
@@ -2546,7 +2555,7 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isposinf_default(wrap(self)).array
     try:
         result = np.equal(self, math.inf)
@@ -2565,7 +2574,7 @@ def isneginf_default(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isneginf_default(self)
     try:
         result = np.equal(self_, -math.inf)
@@ -2582,7 +2591,7 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isneginf_default(wrap(self)).array
     try:
         result = np.equal(self, -math.inf)
@@ -2647,7 +2656,7 @@ def relu_default(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     try:
         result = np.maximum(self_, 0)
@@ -2664,7 +2673,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return relu_default(wrap(self)).array
     try:
         result = np.maximum(self, 0)
@@ -2690,7 +2699,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_default(self)
     try:
         result = np.invert(self_)
@@ -2707,7 +2716,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biu" or dtype.num > 16:
+    if dtype not in DTYPES_BIU:
         return bitwise_not_default(wrap(self)).array
     try:
         result = np.invert(self)
@@ -2741,7 +2750,7 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
 # logical_not(Tensor self) -> Tensor
 def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return logical_not_default(wrap(self)).array
     try:
         result = np.logical_not(self)
@@ -2775,7 +2784,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 # isnan(Tensor self) -> Tensor
 def isnan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isnan_default(wrap(self)).array
     try:
         result = np.not_equal(self, self)
@@ -2809,7 +2818,7 @@ def isfinite_dense(self: Tensor) -> Tensor:
 # isfinite(Tensor self) -> Tensor
 def isfinite_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isfinite(wrap(self)).array
     try:
         result = np.isfinite(self)
@@ -2829,7 +2838,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(self, other)
     try:
         result = np.bitwise_and(self_, other_)
@@ -2846,7 +2855,7 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_and(self, other)
@@ -2880,7 +2889,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(self, other)
     try:
         result = np.bitwise_or(self_, other_)
@@ -2897,7 +2906,7 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_or(self, other)
@@ -2931,7 +2940,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(self, other)
     try:
         result = np.bitwise_xor(self_, other_)
@@ -2948,7 +2957,7 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_xor(self, other)
@@ -3069,7 +3078,7 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_and_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_and(self, other)
@@ -3106,7 +3115,7 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_or_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_or(self, other)
@@ -3143,7 +3152,7 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_xor_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_xor(self, other)
@@ -3180,7 +3189,7 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return eq_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.equal(self, other)
@@ -3199,7 +3208,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
     try:
         result = np.equal(self_, other)
@@ -3216,7 +3225,7 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(wrap(self), other).array
     try:
         result = np.equal(self, other)
@@ -3253,7 +3262,7 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return ne_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.not_equal(self, other)
@@ -3272,7 +3281,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
     try:
         result = np.not_equal(self_, other)
@@ -3289,7 +3298,7 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(wrap(self), other).array
     try:
         result = np.not_equal(self, other)
@@ -3309,7 +3318,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return lt_Tensor(self, other)
     try:
         result = np.less(self_, other_)
@@ -3326,7 +3335,7 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return lt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
@@ -3345,7 +3354,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
     try:
         result = np.less(self_, other)
@@ -3362,7 +3371,7 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(wrap(self), other).array
     try:
         result = np.less(self, other)
@@ -3382,7 +3391,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return le_Tensor(self, other)
     try:
         result = np.less_equal(self_, other_)
@@ -3399,7 +3408,7 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return le_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less_equal(self, other)
@@ -3418,7 +3427,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
     try:
         result = np.less_equal(self_, other)
@@ -3435,7 +3444,7 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(wrap(self), other).array
     try:
         result = np.less_equal(self, other)
@@ -3455,7 +3464,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return gt_Tensor(self, other)
     try:
         result = np.greater(self_, other_)
@@ -3472,7 +3481,7 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return gt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater(self, other)
@@ -3491,7 +3500,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
     try:
         result = np.greater(self_, other)
@@ -3508,7 +3517,7 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(wrap(self), other).array
     try:
         result = np.greater(self, other)
@@ -3528,7 +3537,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return ge_Tensor(self, other)
     try:
         result = np.greater_equal(self_, other_)
@@ -3545,7 +3554,7 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return ge_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater_equal(self, other)
@@ -3564,7 +3573,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
     try:
         result = np.greater_equal(self_, other)
@@ -3581,7 +3590,7 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(wrap(self), other).array
     try:
         result = np.greater_equal(self, other)
@@ -7201,7 +7210,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         np.add(self_, other, self_)
@@ -7249,7 +7258,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if (
         alpha != 1
         or other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iufc"
+        or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7296,7 +7305,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
     try:
         np.subtract(self_, other, self_)
@@ -7393,7 +7402,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
     try:
         np.multiply(self_, other, self_)
@@ -7426,7 +7435,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7459,7 +7468,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
     try:
         np.true_divide(self_, other, self_)
@@ -7600,7 +7609,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7730,7 +7739,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7766,7 +7775,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7799,7 +7808,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     try:
         np.copysign(self_, other, self_)
@@ -7832,7 +7841,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7904,7 +7913,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7940,7 +7949,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7973,7 +7982,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
         np.maximum(self_, min, out=self_)
@@ -8006,7 +8015,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     min_ = min.array
     if (
         min_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (min_.base is not None and (min_.base is self_ or min_.base is self_.base))
         or min_ is self_.base
     ):
@@ -8039,7 +8048,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
         np.minimum(self_, max, out=self_)
@@ -8072,7 +8081,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     max_ = max.array
     if (
         max_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (max_.base is not None and (max_.base is self_ or max_.base is self_.base))
         or max_ is self_.base
     ):
@@ -8216,7 +8225,7 @@ def neg_(self: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     try:
         np.negative(self_, self_)
@@ -8246,7 +8255,7 @@ def abs_(self: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_(self)
     try:
         np.absolute(self_, self_)
@@ -8276,7 +8285,7 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
@@ -8306,7 +8315,7 @@ def expm1_(self: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_(self)
     try:
         np.expm1(self_, self_)
@@ -8336,7 +8345,7 @@ def log_(self: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_(self)
     try:
         np.log(self_, self_)
@@ -8366,7 +8375,7 @@ def log1p_(self: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_(self)
     try:
         np.log1p(self_, self_)
@@ -8396,7 +8405,7 @@ def log2_(self: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_(self)
     try:
         np.log2(self_, self_)
@@ -8426,7 +8435,7 @@ def sqrt_(self: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_(self)
     try:
         np.sqrt(self_, self_)
@@ -8456,7 +8465,7 @@ def sin_(self: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_(self)
     try:
         np.sin(self_, self_)
@@ -8486,7 +8495,7 @@ def cos_(self: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_(self)
     try:
         np.cos(self_, self_)
@@ -8516,7 +8525,7 @@ def tan_(self: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_(self)
     try:
         np.tan(self_, self_)
@@ -8546,7 +8555,7 @@ def tanh_(self: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_(self)
     try:
         np.tanh(self_, self_)
@@ -8576,7 +8585,7 @@ def reciprocal_(self: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_(self)
     try:
         np.reciprocal(self_, self_)
@@ -8606,7 +8615,7 @@ def rsqrt_(self: Tensor) -> Tensor:
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_(self)
     try:
         np.reciprocal(np.sqrt(self_), self_)
@@ -8654,7 +8663,7 @@ def floor_(self: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_(self)
     try:
         np.floor(self_, self_)
@@ -8684,7 +8693,7 @@ def ceil_(self: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     try:
         np.ceil(self_, self_)
@@ -8714,7 +8723,7 @@ def trunc_(self: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_(self)
     try:
         np.trunc(self_, self_)
@@ -8798,7 +8807,7 @@ def asin_(self: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_(self)
     try:
         np.arcsin(self_, self_)
@@ -8828,7 +8837,7 @@ def acos_(self: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_(self)
     try:
         np.arccos(self_, self_)
@@ -8858,7 +8867,7 @@ def atan_(self: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_(self)
     try:
         np.arctan(self_, self_)
@@ -8888,7 +8897,7 @@ def sinh_(self: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     try:
         np.sinh(self_, self_)
@@ -8918,7 +8927,7 @@ def cosh_(self: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_(self)
     try:
         np.cosh(self_, self_)
@@ -8948,7 +8957,7 @@ def asinh_(self: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     try:
         np.arcsinh(self_, self_)
@@ -8978,7 +8987,7 @@ def acosh_(self: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_(self)
     try:
         np.arccosh(self_, self_)
@@ -9008,7 +9017,7 @@ def atanh_(self: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_(self)
     try:
         np.arctanh(self_, self_)
@@ -9056,7 +9065,7 @@ def log10_(self: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_(self)
     try:
         np.log10(self_, self_)
@@ -9086,7 +9095,7 @@ def deg2rad_(self: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     try:
         np.multiply(self_, 0.017453292519943295, self_)
@@ -9116,7 +9125,7 @@ def rad2deg_(self: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_(self)
     try:
         np.multiply(self_, 57.29577951308232, self_)
@@ -9272,7 +9281,7 @@ def relu_(self: Tensor) -> Tensor:
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_(self)
     try:
         np.maximum(self_, 0, out=self_)
@@ -9320,7 +9329,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_(self)
     try:
         np.invert(self_, self_)
@@ -9390,7 +9399,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9453,7 +9462,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9516,7 +9525,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9878,7 +9887,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     try:
         np.equal(self_, other, self_)
@@ -9943,7 +9952,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     try:
         np.not_equal(self_, other, self_)
@@ -9976,7 +9985,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10009,7 +10018,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     try:
         np.less(self_, other, self_)
@@ -10042,7 +10051,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10075,7 +10084,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     try:
         np.less_equal(self_, other, self_)
@@ -10108,7 +10117,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10141,7 +10150,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     try:
         np.greater(self_, other, self_)
@@ -10174,7 +10183,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10207,7 +10216,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
     try:
         np.greater_equal(self_, other, self_)

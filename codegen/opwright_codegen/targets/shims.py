@@ -24,8 +24,8 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plan", "plans", "result",
-    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
+    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plans",
+    "result", "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
