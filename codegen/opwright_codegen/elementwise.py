@@ -1,19 +1,23 @@
 """Which formulas are proven elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape that
 the arrays broadcast to, and each element of it depends on theirs at its own place.
 
-Ufuncs of one output and Python's arithmetic are, over arrays and numbers. Anything else may be, or may not.
+Ufuncs of one output and Python's arithmetic are, over arrays and numbers, and choices between such. Anything else may
+be, or may not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from opwright_codegen.array_ufuncs import UFUNCS
 from opwright_codegen.formula_ast import (
     Attribute,
     Binary,
+    Boolean,
     Call,
     Comparison,
+    Conditional,
     Constant,
     Formula,
     Kind,
@@ -22,9 +26,10 @@ from opwright_codegen.formula_ast import (
     children,
 )
 
-__all__ = ["TRUTHS", "is_elementwise", "keeps_dtype"]
+__all__ = ["TRUTHS", "Names", "is_elementwise", "keeps_dtype", "operands_broadcast"]
 
-_UFUNCS = UFUNCS.keys() - {"matmul"}
+# The number of operands of each function; `matmul` is a ufunc by name alone.
+_FUNCTIONS = {name: count for name, count in UFUNCS.items() if name != "matmul"} | {"where": 3, "clip": 3}
 _ARITHMETIC = frozenset(("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"))
 
 # Ufuncs whose result is bool, whatever their operands are.
@@ -43,34 +48,61 @@ _KEEPING = frozenset(
 )  # fmt: skip
 
 
-def is_elementwise(formula: Formula, arrays: Collection[str], numbers: Collection[str]) -> bool:
-    """Whether the formula is proven elementwise in the arguments `arrays`. `numbers` are Python numbers, which stand
-    beside an array: what two of them give by themselves, Python and NumPy compute otherwise."""
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The arguments that a kernel's formula may be over: `arrays`; `scalars`, operands that the plan casts, Python
+    numbers in a fast shim; and `numbers`, which every shim passes as they are."""
+
+    arrays: frozenset[str]
+    scalars: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+
+def is_elementwise(formula: Formula, names: Names) -> bool:
+    """Whether the formula is proven elementwise. Scalars and numbers stand beside an array: what two scalars give by
+    themselves, Python and NumPy compute otherwise."""
+    match formula:
+        case Conditional(test, then, otherwise):
+            return _is_number(test, names) and is_elementwise(then, names) and is_elementwise(otherwise, names)
     operands = _operands(formula)
     if operands is None:
         return False
-    is_array = [_is_argument(operand, arrays) or is_elementwise(operand, arrays, numbers) for operand in operands]
+    is_array = [_is_argument(operand, names.arrays) or is_elementwise(operand, names) for operand in operands]
     return any(is_array) and all(
-        known or _is_argument(operand, numbers) or _is_number(operand)
+        known or _is_argument(operand, names.scalars) or _is_number(operand, names)
         for known, operand in zip(is_array, operands, strict=True)
     )
 
 
-def keeps_dtype(formula: Formula, kinds: str) -> bool:
+def keeps_dtype(formula: Formula, names: Names, kinds: str) -> bool:
     """Whether an elementwise formula gives arrays of one dtype an answer of that dtype, where it is of these kinds.
-    Numbers among the arguments are taken to be of the kind."""
+    Scalars are real, and of the kind."""
     match formula:
         case Call(Attribute(Reference(Kind.MODULE), name), operands) if name in _KEEPING:
-            return all(_is_kept(each, kinds) for each in operands)
+            return all(
+                _is_argument(each, names.arrays | names.scalars) or _keeps_dtype(each, kinds) for each in operands
+            )
         case _:
             return False
+
+
+def operands_broadcast(formula: Formula) -> frozenset[str]:
+    """The arguments that the answer is surely broadcast to, whatever else it is made of: a ufunc that writes into an
+    array of their common shape fills it with an answer of that shape, and repeats none that is smaller."""
+    match formula:
+        case Reference(Kind.ARGUMENT, name):
+            return frozenset((name,))
+        case Conditional(_, then, otherwise):
+            return operands_broadcast(then) & operands_broadcast(otherwise)
+        case _:
+            return frozenset().union(*map(operands_broadcast, _operands(formula) or ()))
 
 
 def _operands(formula: Formula) -> tuple[Formula, ...] | None:
     """What an elementwise operation is over; None for a formula that is none."""
     match formula:
-        case Call(Attribute(Reference(Kind.MODULE), name), operands, ()) if name in _UFUNCS:
-            return operands if len(operands) == UFUNCS[name] else None
+        case Call(Attribute(Reference(Kind.MODULE), name), operands, ()):
+            return operands if len(operands) == _FUNCTIONS.get(name) else None
         case Binary(operator) if operator in _ARITHMETIC:
             return children(formula)
         case Unary("-" | "~") | Comparison(_, (_,)):
@@ -83,29 +115,29 @@ def _is_argument(formula: Formula, names: Collection[str]) -> bool:
     return isinstance(formula, Reference) and formula.kind is Kind.ARGUMENT and formula.name in names
 
 
-def _is_number(formula: Formula) -> bool:
+def _is_number(formula: Formula, names: Names) -> bool:
+    """Whether the formula is one over Python's numbers (or words) alone."""
     match formula:
-        case Constant(value):
-            return isinstance(value, int | float | complex)
-        case Unary("-", operand):
-            return _is_number(operand)
+        case Constant():
+            return True
+        case Reference(kind):
+            return kind is Kind.CONSTANT or _is_argument(formula, names.numbers)
+        case Binary() | Unary() | Comparison() | Boolean() | Conditional():
+            return all(_is_number(part, names) for part in children(formula))
         case _:
-            return isinstance(formula, Reference) and formula.kind is Kind.CONSTANT
+            return False
 
 
-def _is_kept(operand: Formula, kinds: str) -> bool:
-    """Whether an operand does not change the dtype of the arrays beside it, if that is of one of the kinds: one of
-    them, or a number."""
-    match operand:
+def _keeps_dtype(number: Formula, kinds: str) -> bool:
+    """Whether a constant does not change the dtype of an array beside it, if that is of one of the kinds."""
+    match number:
         case Constant(bool()):
             return True
         case Constant(int()):
             return "b" not in kinds
-        case Constant(complex()):
-            return set(kinds) <= set("c")
-        case Unary("-", number):
-            return _is_number(number) and _is_kept(number, kinds) and "b" not in kinds
-        case Constant() | Reference(Kind.CONSTANT):
+        case Constant(float()) | Reference(Kind.CONSTANT):
             return set(kinds) <= set("fc")
+        case Unary("-", operand):
+            return "b" not in kinds and _keeps_dtype(operand, kinds)
         case _:
-            return isinstance(operand, Reference)
+            return False

@@ -10955,7 +10955,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -10970,7 +10970,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -10979,7 +10979,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, vec_), target)
     return out
 
 

@@ -9930,7 +9930,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -9945,7 +9945,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -9954,7 +9954,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, vec_), target)
     return out
 
 

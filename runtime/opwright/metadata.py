@@ -14,7 +14,16 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
-from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.dtypes import (
+    CANONICAL,
+    REDUCED,
+    SCALAR_TYPE_NAME,
+    DType,
+    as_dtype,
+    depends_on_default,
+    dtype_name,
+    wrapped_scalar,
+)
 from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.overlap import may_share, overlaps_partially
@@ -207,22 +216,36 @@ class Plan:
     def lay_out(self, result: Any) -> Array:
         """The kernel's answer as a new array of exactly this dtype and these strides, copied only where it must be.
 
-        Raises RuntimeError if its shape is another one.
+        Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
         """
         form = self.form
         if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
             result = np.asarray(result)
-        if result.dtype is not form.dtype:
-            result = cast_array(result, form.dtype)
         if result.shape != form.shape:
-            raise RuntimeError(
-                f"the kernel's result has shape {list(result.shape)}, but {list(form.shape)} is declared"
-            )
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
         if result.strides != form.steps:
             return self._restride(result)
         if self._is_fresh(result):
             return result
         return self._copied(result)
+
+    def _converted(self, result: Array) -> Array:
+        """The kernel's answer in the result's dtype."""
+        form = self.form
+        if result.dtype is not form.produces:
+            known = CANONICAL.get(result.dtype)
+            if known is None or not castable(known, form.dtype):
+                from opwright.wrong_results import wrong_result
+
+                raise wrong_result(f"dtype {result.dtype}", dtype_name(form.dtype))
+        return cast_array(result, form.dtype)
+
+    def _wrong_shape(self, result: Array) -> RuntimeError:
+        from opwright.wrong_results import wrong_result
+
+        return wrong_result(f"shape {list(result.shape)}", str(list(self.form.shape)))
 
     def _is_fresh(self, result: Array) -> bool:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
@@ -313,11 +336,12 @@ class Plan:
         if result is target:
             return
         form = self.form
-        shape = getattr(result, "shape", ())
-        if shape != form.shape:
-            raise RuntimeError(f"the kernel's result has shape {list(shape)}, but {list(form.shape)} is declared")
-        if hasattr(result, "astype"):
-            result = cast_array(result, form.dtype)
+        if not hasattr(result, "astype"):
+            result = np.asarray(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
 

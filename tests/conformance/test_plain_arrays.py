@@ -21,7 +21,7 @@ from opwright_codegen.schema import SchemaKind
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 # How many samples of an operator are tried; 0 for all of them.
-MOST = int(os.environ.get("OPWRIGHT_PLAIN_ARRAYS", "12"))
+MOST = int(os.environ.get("OPWRIGHT_PLAIN_ARRAYS", "4"))
 UNINITIALISED = ("empty", "resize", "new_empty")
 # An array whose shape would change is refused, where a Tensor's storage goes on with another shape.
 REFUSED_FOR_ARRAYS = ("plain array",)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.annotations import Tensors, tensors_in
 from opwright_codegen.bindings import Binding, Inline
-from opwright_codegen.elementwise import TRUTHS, is_elementwise, keeps_dtype
+from opwright_codegen.elementwise import TRUTHS, Names, is_elementwise, keeps_dtype, operands_broadcast
 from opwright_codegen.formula_ast import (
     Attribute,
     Call,
@@ -17,7 +17,6 @@ from opwright_codegen.formula_ast import (
     Kind,
     Reference,
     rewrite,
-    walk,
 )
 from opwright_codegen.formula_emit import with_out
 from opwright_codegen.metas import Plans
@@ -85,7 +84,9 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     if len(ones) != len(options.fixed) or not all(type(value) in (int, float) for _, value in ones):
         return None
     formula = rewrite(kernel.formula, lambda part: _folded(part, dict(ones)))
-    return _facts(formula, tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE)
+    numbers = types.keys() - {*tensors, *scalars, *dict(ones)}
+    found = Names(frozenset(tensors), frozenset(scalars), frozenset(numbers))
+    return _facts(formula, found, _Shim(tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +126,27 @@ def _folded(part: Formula, known: dict[str, object]) -> Formula | None:
     return None
 
 
-def _facts(
-    formula: Formula,
-    tensors: tuple[str, ...],
-    scalars: tuple[str, ...],
-    ones: tuple[tuple[str, object], ...],
-    options: _Options,
-    writes: bool,
-) -> DenseFacts | None:
-    used = {node.name for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
-    if not set(tensors) <= used or not is_elementwise(formula, tensors, scalars):
+@dataclass(frozen=True, slots=True)
+class _Shim:
+    tensors: tuple[str, ...]
+    scalars: tuple[str, ...]
+    ones: tuple[tuple[str, object], ...]
+    options: _Options
+    writes: bool
+
+
+def _facts(formula: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
+    if not names.arrays <= operands_broadcast(formula) or not is_elementwise(formula, names):
         return None
-    is_truth = options.kind == "bool"
+    is_truth = shim.options.kind == "bool"
     if is_truth and _outer_ufunc(formula) not in TRUTHS:
         return None
-    kinds = "".join(letter for letter in options.kinds if letter in "fc") if scalars else options.kinds
-    if not kinds or (writes and with_out(formula, "out", positional=True) is None):
+    kinds = "".join(letter for letter in shim.options.kinds if letter in "fc" or not shim.scalars)
+    if not kinds or (shim.writes and with_out(formula, "out", positional=True) is None):
         return None
-    checks = not is_truth and not keeps_dtype(formula, kinds)
-    return DenseFacts(formula, tensors, scalars, ones, "" if kinds == ALL_KINDS else kinds, checks, is_truth, writes)
+    checks = not is_truth and not keeps_dtype(formula, names, kinds)
+    shown = "" if kinds == ALL_KINDS else kinds
+    return DenseFacts(formula, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes)
 
 
 def _outer_ufunc(formula: Formula) -> str | None:
