@@ -1852,39 +1852,39 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long"))
+    return fake(self.array.place, rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long"))
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long"))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long"))
+    return fake(self.array.place, rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long"))
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long"))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, None, False, dtype=dtype, kind="float_only"))
+    return fake(self.array.place, rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only"))
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     plan.target(out)
     return out
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only"))
+    return fake(self.array.place, rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only"))
 
 
 # amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
@@ -2037,7 +2037,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
     return fake(
         self.array.place,
-        rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating"),
+        rules.reduce(
+            self.array,
+            dim,
+            keepdim,
+            compute_dtype=dtype,
+            kind="int_to_long",
+            accepts="bool integer floating",
+        ),
     )
 
 
@@ -2083,7 +2090,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    return fake(self.array.place, rules.norm(self.array, ord, dim, keepdim, dtype=dtype))
+    return fake(self.array.place, rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype))
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor
@@ -2093,7 +2100,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    return fake(self.array.place, rules.norm(self.array, p, dtype=dtype))
+    return fake(self.array.place, rules.norm(self.array, p, compute_dtype=dtype))
 
 
 # norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
@@ -2103,12 +2110,12 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    return fake(self.array.place, rules.norm(self.array, p, dim, keepdim, dtype=dtype))
+    return fake(self.array.place, rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     plan.target(out)
     return out
 
@@ -2131,12 +2138,12 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.scan(self.array, dim, dtype=dtype))
+    return fake(self.array.place, rules.scan(self.array, dim, compute_dtype=dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    return fake(self.array.place, rules.scan(self.array, dim, dtype=dtype))
+    return fake(self.array.place, rules.scan(self.array, dim, compute_dtype=dtype))
 
 
 # cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -7234,35 +7241,35 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     plan.target(out)
     return out
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     plan.target(out)
     return out
 
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     plan.target(out)
     return out
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     plan.target(out)
     return out
 
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     plan.target(out)
     return out
 
@@ -7341,7 +7348,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     plan.target(out)
     return out
 
@@ -7377,7 +7391,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     plan.target(out)
     return out
 
@@ -7391,7 +7405,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     plan.target(out)
     return out
 
@@ -7439,28 +7453,28 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     plan.target(out)
     return out
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     plan.inplace(self)
     return self
 
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     plan.target(out)
     return out
 
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     plan.inplace(self)
     return self
 

@@ -3862,42 +3862,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -3906,7 +3906,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
 
@@ -4093,7 +4093,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
 
@@ -4151,7 +4158,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
 
@@ -4165,7 +4172,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
 
@@ -4179,14 +4186,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), target)
@@ -4213,14 +4220,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
 
@@ -10563,7 +10570,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -10572,7 +10579,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
@@ -10581,7 +10588,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -10590,7 +10597,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
@@ -10599,7 +10606,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
@@ -10700,7 +10707,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
@@ -10744,7 +10758,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
@@ -10762,7 +10776,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
@@ -10822,7 +10836,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10831,7 +10845,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10840,7 +10854,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10849,7 +10863,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)

@@ -2837,42 +2837,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -2881,7 +2881,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
@@ -3068,7 +3068,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
@@ -3126,7 +3133,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
@@ -3140,7 +3147,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
@@ -3154,14 +3161,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype), target)
@@ -3188,14 +3195,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
 
@@ -9538,7 +9545,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -9547,7 +9554,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -9556,7 +9563,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -9565,7 +9572,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -9574,7 +9581,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
@@ -9675,7 +9682,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
@@ -9719,7 +9733,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
@@ -9737,7 +9751,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
@@ -9797,7 +9811,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9806,7 +9820,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9815,7 +9829,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9824,7 +9838,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)

@@ -55,6 +55,7 @@ class Form:
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
+    `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
     `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
     """
@@ -63,6 +64,7 @@ class Form:
         "casts",
         "common",
         "compute",
+        "converts",
         "dims",
         "dtype",
         "exact_scalars",
@@ -101,10 +103,29 @@ class Form:
         self.compute = compute or self.common
         self.produces = produces or self.compute
         self.casts = casts if True in casts else ()
+        self.converts = False
         self.dims = dims
         self.pointwise = pointwise
         self.exact_scalars = exact_scalars
         self.may_overlap = may_overlap
+
+    def converted(self, dtype: DType) -> Form:
+        """Return the form of a result of another dtype, to which the kernel's answer is converted."""
+        made = Form(
+            self.shape,
+            self.strides,
+            dtype,
+            self.common,
+            self.compute,
+            self.produces,
+            self.casts,
+            dims=self.dims,
+            pointwise=self.pointwise,
+            exact_scalars=self.exact_scalars,
+            may_overlap=self.may_overlap,
+        )
+        made.converts = True
+        return made
 
 
 class Forms(dict[Any, Form]):
@@ -234,7 +255,7 @@ class Plan:
     def _converted(self, result: Array) -> Array:
         """The kernel's answer in the result's dtype."""
         form = self.form
-        if result.dtype is not form.produces:
+        if result.dtype is not form.produces and not form.converts:
             known = CANONICAL.get(result.dtype)
             if known is None or not castable(known, form.dtype):
                 from opwright.wrong_results import wrong_result
