@@ -34,7 +34,7 @@ from opwright.keys import (
     DispatchKey,
     KeySet,
 )
-from opwright.plain_arrays import call_with_arrays, unwrap
+from opwright.plain_arrays import call_with_arrays
 from opwright.registrations import (
     ArrayKernel,
     BackendSelect,
@@ -239,8 +239,6 @@ def compose_arrays(operator: Operator) -> Function:
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
-        case Composite(function) if not operator.signature.written:
-            return lambda *args: unwrap(function(*args))
         case _:
             return lambda *args: call_with_arrays(operator, args)
 
