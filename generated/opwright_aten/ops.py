@@ -4600,7 +4600,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:794",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4630,7 +4630,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:801",
+    where="schemas/pointwise.yaml:802",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4660,7 +4660,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4690,7 +4690,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4722,7 +4722,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:824",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4754,7 +4754,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4784,7 +4784,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4816,7 +4816,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:844",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4848,7 +4848,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4878,7 +4878,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4910,7 +4910,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:864",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4942,7 +4942,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4972,7 +4972,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5004,7 +5004,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:884",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5036,7 +5036,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5066,7 +5066,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5098,7 +5098,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:904",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5130,7 +5130,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5160,7 +5160,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5192,7 +5192,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5222,7 +5222,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5254,7 +5254,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5284,7 +5284,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5314,7 +5314,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5344,7 +5344,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5374,7 +5374,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5406,7 +5406,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5436,7 +5436,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5468,7 +5468,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5498,7 +5498,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5530,7 +5530,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5560,7 +5560,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5592,7 +5592,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5622,7 +5622,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5654,7 +5654,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5684,7 +5684,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5717,7 +5717,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1048",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5758,7 +5758,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1054",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5801,7 +5801,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1060",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5849,7 +5849,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1062",
+    where="schemas/pointwise.yaml:1066",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5891,7 +5891,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1065",
+    where="schemas/pointwise.yaml:1069",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -5927,7 +5927,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1071",
+    where="schemas/pointwise.yaml:1075",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -42509,7 +42509,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:794",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42526,7 +42526,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42542,7 +42542,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42573,7 +42573,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42591,7 +42591,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42624,7 +42624,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:824",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42643,7 +42643,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42659,7 +42659,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42690,7 +42690,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42708,7 +42708,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42741,7 +42741,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:844",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42760,7 +42760,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42776,7 +42776,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42807,7 +42807,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42825,7 +42825,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42858,7 +42858,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:864",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42877,7 +42877,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42893,7 +42893,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42924,7 +42924,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42942,7 +42942,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42975,7 +42975,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:884",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42994,7 +42994,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43010,7 +43010,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43041,7 +43041,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43059,7 +43059,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43092,7 +43092,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:904",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43111,7 +43111,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43127,7 +43127,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43158,7 +43158,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43176,7 +43176,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43209,7 +43209,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43225,7 +43225,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43256,7 +43256,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43274,7 +43274,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43307,7 +43307,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43323,7 +43323,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43354,7 +43354,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43370,7 +43370,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43401,7 +43401,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43417,7 +43417,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43448,7 +43448,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43464,7 +43464,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43495,7 +43495,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43513,7 +43513,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43546,7 +43546,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43562,7 +43562,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43593,7 +43593,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43611,7 +43611,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43644,7 +43644,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43660,7 +43660,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43691,7 +43691,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43709,7 +43709,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43742,7 +43742,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43758,7 +43758,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43789,7 +43789,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43807,7 +43807,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43840,7 +43840,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43856,7 +43856,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43887,7 +43887,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43905,7 +43905,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43938,7 +43938,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43954,7 +43954,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43985,7 +43985,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44003,7 +44003,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44043,7 +44043,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1048",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44079,7 +44079,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1054",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44117,7 +44117,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1060",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

@@ -80,9 +80,7 @@ def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | Non
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
     compute = float64 if chances.dtype == float64 else float32
     target = xp.empty(self.shape, self.dtype) if out is None else out
-    drawn = placed(
-        np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None
-    )
+    drawn = _in_memory_order((generator or default_generator).uniform(self.size, compute), target)
     target[...] = xp.asarray(drawn < chances)
     return target
 
@@ -102,7 +100,11 @@ def host(xp: ModuleType, array: Array) -> Host:
 def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
     """The values, one after another in the order in which TensorIterator visits the elements: that of memory."""
     target = new_or(xp, self, out)
-    order = sorted(range(target.ndim), key=lambda dim: -abs(target.strides[dim]))
-    visited = target.transpose(order) if target.ndim else target
-    visited[...] = xp.asarray(values.astype(target.dtype).reshape([target.shape[dim] for dim in order]))
+    target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype), target))
     return target
+
+
+def _in_memory_order(values: Host, like: Array) -> Host:
+    """As many values as `like` has elements, in its shape: the first where its memory begins."""
+    order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
+    return values.reshape([like.shape[dim] for dim in order]).transpose(sorted(range(like.ndim), key=order.__getitem__))
