@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["on_one_device"]
 
-# Arguments that may be on another device than the rest, by the operator's base name: sources of copies, and of elements.
+# Arguments that may be on another device than the rest, by the operator's base name.
 _SOURCES = {"copy": "src", "fill": "value", "masked_fill": "value", "index_fill": "value", "index_put": "values"}
 _INDEXING = ("index", "_unsafe_index", "index_put", "_index_put_impl", "_unsafe_index_put")
 
@@ -22,8 +22,9 @@ _INDEXING = ("index", "_unsafe_index", "index_put", "_index_put_impl", "_unsafe_
 def on_one_device(operator: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """What serves calls with keys of several backends: it calls the operator again with all tensors on one device.
 
-    Where they are on one already (a guard includes the other key), `kernel` is called. 0-dim tensors of the CPU follow the others, indices of the CPU what they index, and a source of `copy_` what is
-    written. Raises RuntimeError for other mixtures.
+    Where they are on one already (a guard includes the other key), `kernel` is called. 0-dim tensors of the CPU follow
+    the others, indices of the CPU what they index, and a source of `copy_` what is written. Raises RuntimeError for
+    other mixtures.
     """
     base = operator.base.rstrip("_")
 

@@ -14,38 +14,13 @@ from .memory import host_of
 
 # These only look at metadata, so that CuPy's own serve.
 OWN = frozenset(
-    [
-        "broadcast_to",
-        "broadcast_arrays",
-        "expand_dims",
-        "moveaxis",
-        "swapaxes",
+    (
+        "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "expand_dims", "flip", "fliplr", "flipud",
+        "isscalar", "issubdtype", "lib.stride_tricks.as_strided", "may_share_memory", "min_scalar_type", "moveaxis",
+        "ndim", "promote_types", "result_type", "rollaxis", "rot90", "shape", "size", "split", "squeeze", "swapaxes",
         "transpose",
-        "squeeze",
-        "rollaxis",
-        "flip",
-        "flipud",
-        "fliplr",
-        "rot90",
-        "split",
-        "array_split",
-        "hsplit",
-        "vsplit",
-        "dsplit",
-        "may_share_memory",
-        "min_scalar_type",
-        "ndim",
-        "shape",
-        "size",
-        "isscalar",
-        "lib.stride_tricks.as_strided",
-        "broadcast_shapes",
-        "result_type",
-        "can_cast",
-        "issubdtype",
-        "promote_types",
-    ]
-)
+    )
+)  # fmt: skip
 
 
 def of_own(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -240,7 +215,7 @@ class Device:
 MODELS: dict[str, Any] = {
     function.__name__: function
     for function in (
-        asarray, array, ascontiguousarray, asnumpy, copyto, diagonal, take, take_along_axis, put_along_axis, lexsort, bincount,
-        sort, argsort, from_dlpack,
+        asarray, array, ascontiguousarray, asnumpy, copyto, diagonal, take, take_along_axis, put_along_axis,
+        lexsort, bincount, sort, argsort, from_dlpack,
     )
 } | {"asanyarray": asarray, "ndarray": ndarray, "cuda.Device": Device, "cuda.is_available": lambda: True}  # fmt: skip

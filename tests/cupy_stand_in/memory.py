@@ -1,4 +1,4 @@
-"""Arrays of the stand-in are CuPy's own class over NumPy's memory: what CuPy says of shapes, strides and views holds."""
+"""The memory of the stand-in: NumPy's, under CuPy's own arrays, so that what CuPy says of shapes and strides holds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pointer_to(host: Host) -> Any:
 
 
 def host_of(array: Any) -> Host:
-    """What NumPy sees of a CuPy array: the same memory, shape and strides (NumPy may not show those of empty arrays)."""
+    """What NumPy sees of a CuPy array: the same memory, shape and strides (but for the strides of empty ones)."""
     if not array.size:
         return np.empty(array.shape, array.dtype)
     memory = array.data.mem
