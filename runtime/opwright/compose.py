@@ -152,9 +152,8 @@ def _calling(
             return _fake_kernel("check_fake_kernel", operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
             adapted = adapt_array_kernel(operator, function)
-            return (
-                on_one_device(operator, adapted) if _has_several_backends(keys) and key.bit & _REGISTERED else adapted
-            )
+            is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
+            return on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):

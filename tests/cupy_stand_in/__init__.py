@@ -8,13 +8,21 @@ order and rounding of parallel reductions, streams, several devices, memory that
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 
+import cupy
+
 from .module import CUPY
 
+# Whether the tests run on a GPU. OPWRIGHT_CUDA=stand-in takes the stand-in where there is one, too.
+HAS_GPU = bool(cupy.cuda.is_available()) and os.environ.get("OPWRIGHT_CUDA") != "stand-in"
 
-def install() -> ModuleType:
-    """Let `import cupy` give the stand-in from now on, and return it."""
+
+def cupy_for_tests() -> ModuleType:
+    """CuPy where there is a GPU; else the stand-in, which `import cupy` gives from now on in this process."""
+    if HAS_GPU:
+        return cupy
     sys.modules["cupy"] = CUPY
     return CUPY

@@ -10,6 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from .loops import REDUCTIONS, cast_array, reduced_dtype
 from .memory import Host, host_of, pointer_to
 
 
@@ -41,11 +42,8 @@ class ndarray(cupy.ndarray):  # type: ignore[misc]
             raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         source = to_host(value)
         target = host_of(self)
-        if isinstance(source, np.ndarray) and source.dtype.kind == "c" and target.dtype.kind not in "cb":
-            source = source.real
         if isinstance(source, np.ndarray):
-            with np.errstate(all="ignore"):
-                source = source.astype(target.dtype, copy=False)
+            source = cast_array(source, target.dtype)
         target[self.host_index(index)] = source
 
     def host_index(self, index: Any) -> Any:
@@ -92,11 +90,7 @@ class ndarray(cupy.ndarray):  # type: ignore[misc]
             raise TypeError("subok is not supported yet")
         if not copy and self.dtype == dtype:
             return self
-        host = host_of(self)
-        if host.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
-            host = host.real
-        with np.errstate(all="ignore"):
-            return to_device(host.astype(dtype, order=order, casting=casting or "unsafe"))
+        return to_device(cast_array(host_of(self), dtype, order=order, casting=casting or "unsafe", copy=True))
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Host:
         """A copy for NumPy."""
@@ -258,6 +252,8 @@ def _computed(method: str) -> Callable[..., Any]:
         out = kwargs.get("out")
         with np.errstate(all="ignore"):
             result = getattr(host_of(self), method)(*map(to_host, args), **{k: to_host(v) for k, v in kwargs.items()})
+        if method in REDUCTIONS and signature is not None and "dtype" not in kwargs:
+            result = cast_array(np.asarray(result), reduced_dtype(method, self.dtype))
         return result if result is None else from_numpy(result) if out is None else out
 
     call.__name__ = method

@@ -59,6 +59,18 @@ def of_numpy(name: str, own: Callable[..., Any], compute: Callable[..., Any]) ->
     return call
 
 
+def of_method(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with CuPy's parameters that asks its first argument."""
+    signature, method = inspect.signature(own), {"amax": "max", "amin": "min"}.get(name, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        (_, array), *given = signature.bind(*args, **kwargs).arguments.items()
+        refuse_numpy((array,))
+        return getattr(array, method)(**dict(given))
+
+    return call
+
+
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, blocking: bool = False) -> Any:
     """`cupy.asarray`: itself where nothing changes; arrays of NumPy are copied to the device."""
     return array(a, dtype, bool(copy), order or "K", blocking=blocking)

@@ -10,6 +10,7 @@ import numpy as np
 from cupy._sorting.search import _where_ufunc
 
 from . import functions
+from .loops import REDUCTIONS
 from .ufuncs import UFunc
 
 _WHERE = UFunc("where", _where_ufunc, np.where)
@@ -46,6 +47,8 @@ class StandIn(ModuleType):
             return StandIn(own, compute, f"{path}.")
         if isinstance(own, type) or not callable(own):
             return own
+        if path in REDUCTIONS:
+            return functions.of_method(path, own)
         if compute is None:
             raise AttributeError(f"the stand-in has no model of cupy.{path}")
         return UFunc(name, own, compute) if isinstance(own, cupy.ufunc) else functions.of_numpy(path, own, compute)

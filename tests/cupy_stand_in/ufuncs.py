@@ -9,9 +9,9 @@ import cupy
 import numpy as np
 
 from .arrays import refuse_numpy, to_device, to_host
+from .loops import Loop, cast, first_fitting
 from .memory import Host
 
-Loop = Any
 _KINDS = "biufcV"
 # What `atomicAdd` and its kin take: CuPy's `ufunc.at` refuses the rest.
 _ATOMIC = frozenset(map(np.dtype, ("int32", "uint32", "uint64", "float32", "float64")))
@@ -48,7 +48,7 @@ class UFunc:
         return self._store(self._results(given, loop), outs, casting or self._casting)
 
     def _results(self, given: Sequence[Any], loop: Loop) -> list[Host]:
-        operands = [_cast(to_host(each), to) for each, to in zip(given, loop.in_types, strict=True)]
+        operands = [cast(to_host(each), to) for each, to in zip(given, loop.in_types, strict=True)]
         with np.errstate(all="ignore"):
             found = self._compute(*operands)
             each = found if isinstance(found, tuple) else (found,)
@@ -67,7 +67,7 @@ class UFunc:
                 raise TypeError(f"output (typecode {result.dtype.char!r}) could not be coerced under {casting!r}")
             if np.broadcast_shapes(out.shape, result.shape) != out.shape:
                 raise ValueError(f"Out shape is mismatched: {out.shape} and {result.shape}")
-            to_host(out)[...] = _cast(result, out.dtype)
+            to_host(out)[...] = cast(result, out.dtype)
             stored.append(out)
         return stored[0] if len(stored) == 1 else tuple(stored)
 
@@ -81,8 +81,7 @@ class UFunc:
             weak = (None,) * len(given)
         loop = self._chosen.get((dtypes, weak))
         if loop is None:
-            fitting = (each for each in self._loops if all(map(_fits, dtypes, weak, each.in_types)))
-            loop = self._chosen[dtypes, weak] = next(fitting, None)
+            loop = self._chosen[dtypes, weak] = first_fitting(self._loops, dtypes, weak)
         if loop is None:
             raise TypeError(f"Wrong type ({dtypes}) of arguments for cupy_{self.name}")
         return loop
@@ -121,21 +120,3 @@ def _is_array(value: Any) -> bool:
 
 def _dtype_of(value: Any) -> np.dtype[Any]:
     return value.dtype if hasattr(value, "dtype") else np.dtype(type(value))
-
-
-def _fits(dtype: np.dtype[Any], weak: type | None, to: np.dtype[Any]) -> bool:
-    if np.can_cast(dtype, to):
-        return True
-    try:
-        return weak is not None and np.result_type(weak(0), to) == to
-    except TypeError:
-        return False
-
-
-def _cast(value: Any, to: np.dtype[Any]) -> Any:
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "c" and to.kind not in "cb":
-            value = value.real
-        with np.errstate(all="ignore"):
-            return value.astype(to, copy=False)
-    return np.asarray(value, to)[()] if isinstance(value, int) else np.asarray(value).astype(to)[()]
