@@ -11,7 +11,7 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
 from declared import of_kind
 from differentiating import leaves
-from on_cuda import MARKS, UNINITIALISED, Convert, assert_same, on_device, on_host, operator, outcome
+from on_cuda import MARKS, UNINITIALISED, Convert, assert_same, on_device, on_host, operator, outcome, placed
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample, bfloat16
 
@@ -30,12 +30,12 @@ NAMES = [
 
 
 def recorded(one: Sample) -> bool:
-    """Whether a sample has an array that can have a gradient, and all of them are short."""
+    """Whether a sample has an array that can have a gradient."""
     arrays = [each for each in leaves([*one.args, *one.kwargs.values()]) if isinstance(each, np.ndarray)]
     return any(each.dtype.kind in "fc" or each.dtype == bfloat16 for each in arrays)
 
 
-def gradients(function: Any, one: Sample, convert: Convert, device: str) -> list[Tensor | None]:
+def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | None]:
     """The gradients of all inexact arguments, for gradients of the results that count from 1."""
     args, kwargs = [convert(each) for each in one.args], {name: convert(each) for name, each in one.kwargs.items()}
     inputs = [each for each in leaves([*args, *kwargs.values()]) if isinstance(each, Tensor)]
@@ -43,9 +43,7 @@ def gradients(function: Any, one: Sample, convert: Convert, device: str) -> list
     found = function(*args, **kwargs)
     results = [each for each in leaves(list(found) if isinstance(found, tuple) else [found]) if isinstance(each, Tensor)]
     results = [each for each in results if each.requires_grad]
-    if not results or any(each.device.type != device for each in results):
-        return []
-    given = [opwright.arange(1, each.numel() + 1, device=device).to(each.dtype).view(each.shape) for each in results]
+    given = [opwright.arange(1, each.numel() + 1).to(each.dtype).view(each.shape).to(each.device) for each in results]
     return list(opwright.autograd.grad(results, inputs, given, allow_unused=True))
 
 
@@ -54,8 +52,9 @@ def test_gradients_on_cuda_equal_those_on_the_cpu(name: str) -> None:
     function = operator(name)
     samples = [one for one in SAMPLES[name]() if recorded(one)]
     for one in samples[:: max(1, len(samples) // SAMPLES_OF_EACH)]:
-        host = outcome(function, lambda: gradients(function, one, on_host, "cpu"))
-        device = outcome(function, lambda: gradients(function, one, on_device, "cuda"))
+        there, _ = placed(function, one)
+        host = outcome(function, lambda one=one: gradients(function, one, on_host))  # type: ignore[misc]
+        device = outcome(function, lambda one=there: gradients(function, one, on_device))  # type: ignore[misc]
         assert_same(device, host, f"{name}{one}")
 
 

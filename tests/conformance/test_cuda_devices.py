@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ def here(*values: Any, **options: Any) -> Tensor:
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64"])
 def test_there_and_back(dtype: str) -> None:
-    x = here([1, 0, 3], [4, 5, 6]).to(opwright.as_dtype(dtype) if hasattr(opwright, "as_dtype") else getattr(opwright, dtype))
+    x = here([1, 0, 3], [4, 5, 6]).to(getattr(opwright, dtype))
     for moved in (x.cuda(), x.to("cuda"), x.to(opwright.device("cuda", 0)), x.t().cuda().t()):
         assert (moved.device, moved.dtype) == (opwright.device("cuda:0"), x.dtype)
         for back in (moved.cpu(), moved.to("cpu"), moved.to(x), moved.to("cpu", x.dtype)):
@@ -92,7 +93,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
 def test_mixtures_are_refused(call: Callable[[], Any]) -> None:
-    with pytest.raises(RuntimeError, match=r"at least two devices, (cuda:0 and cpu|cpu and cuda:0)! \(argument '\w+' of aten::"):
+    mixture = r"at least two devices, (cuda:0 and cpu|cpu and cuda:0)! \(argument '\w+' of aten::"
+    with pytest.raises(RuntimeError, match=mixture):
         call()
 
 
@@ -122,11 +124,6 @@ def test_plain_arrays_of_both_kinds() -> None:
     assert type(made) is cupy.ndarray and cupy.asnumpy(made).tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match="at least two devices"):
         opwright.add(cupy.ones(2), np.ones(2))
-
-
-def test_a_dtype_that_no_tensor_has() -> None:
-    with pytest.raises(TypeError, match="can't convert cupy.ndarray of type uint32"):
-        opwright.as_tensor(cupy.zeros(2, "uint32"))
 
 
 def test_empty_arrays_get_strides() -> None:
@@ -159,7 +156,5 @@ def test_dlpack_and_pickle() -> None:
     assert opwright.from_dlpack(x).data_ptr() == x.data_ptr()
     assert x.__cuda_array_interface__["data"] == (x.data_ptr(), False)
     assert repr(x) == "tensor([1., 2.], device='cuda:0')"
-    import pickle
-
     again = pickle.loads(pickle.dumps(x))
     assert (again.device.type, again.tolist()) == ("cuda", [1.0, 2.0])
