@@ -41,7 +41,9 @@ def gradients(function: Any, one: Sample, convert: Convert) -> list[Tensor | Non
     inputs = [each for each in leaves([*args, *kwargs.values()]) if isinstance(each, Tensor)]
     inputs = [each.requires_grad_() for each in inputs if each.is_floating_point() or each.is_complex()]
     found = function(*args, **kwargs)
-    results = [each for each in leaves(list(found) if isinstance(found, tuple) else [found]) if isinstance(each, Tensor)]
+    results = [
+        each for each in leaves(list(found) if isinstance(found, tuple) else [found]) if isinstance(each, Tensor)
+    ]
     results = [each for each in results if each.requires_grad]
     given = [opwright.arange(1, each.numel() + 1).to(each.dtype).view(each.shape).to(each.device) for each in results]
     return list(opwright.autograd.grad(results, inputs, given, allow_unused=True))

@@ -12,7 +12,7 @@ pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
 # Other tests may have put the stand-in in CuPy's place, so that this runs in a process of its own: a line for each
 # question.
-PROGRAM = '''
+PROGRAM = """
 import cupy, numpy as np, opwright as o
 pointer = cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(1 << 20, 1 << 20, None, 0), 0)
 
@@ -47,7 +47,7 @@ told("index error", lambda: x[5])
 told("dim error", lambda: x.sum(3))
 told("fake", lambda: o.fake.FakeTensorMode().from_tensor(x).device)
 told("driver", lambda: x + 1)
-'''
+"""
 
 EXPECTED = {
     "device": "(device(type='cuda', index=0), True, 0, dtype('float32'), (2, 3), (3, 1), 6)",
