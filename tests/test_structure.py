@@ -43,17 +43,17 @@ GENERATOR_ORDER = """
     derivative_model foreign_formulas kernel_modules
     derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views kernel_calls metas bindings targets render write show_rules run_tests cli
+    names annotations views kernel_calls elementwise metas bindings targets render write show_rules run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors interrupts forks registry_lock
-    plugins sizes keys state dtypes devices overlap
-    kernel_errors metadata values subclassing tensor results rules fake
-    lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
-    returns adapters
-    wrapped_numbers plain_arrays dispatch_errors compose
-    overloads entries dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema types tags
-    schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    errors missing interrupts forks registry_lock
+    plugins places sizes keys state dtypes devices overlap
+    kernel_errors metadata values subclassing tensor checks
+    results rules fake lost registrations forward_rules dispatch_table table_calculator conversion
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose
+    overloads entries
+    function_schema overload_facts dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema
+    types tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

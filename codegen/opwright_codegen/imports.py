@@ -35,7 +35,7 @@ _MODULES = {
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
     "opwright.dispatcher": ("Operator", "declare"),
-    "opwright.dtypes": ("DType",),
+    "opwright.dtypes": ("DType", "plain_dtypes"),
     "opwright.fake": ("array_module",),
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),

@@ -12,7 +12,8 @@ __all__ = ["show_rules"]
 
 _HEAD = """# The rules of `meta:`
 
-Every rule that a `meta:` formula may call. `opwright rules NAME` shows one of them, those of a project's own modules too.
+Every rule that a `meta:` formula may call.
+`opwright rules NAME` shows one of them, those of a project's own modules too.
 This page is what `opwright rules --markdown` prints. How formulas call rules: [schema files](schema-files.md).
 """
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
@@ -59,6 +59,15 @@ from opwright.results import new_result, results_of, wrap_result
 from opwright.returns import number_of
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
+DTYPES_F = plain_dtypes("f")
+DTYPES_IU = plain_dtypes("iu")
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIU = plain_dtypes("biu")
+DTYPES_IUF = plain_dtypes("iuf")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_IUFC = plain_dtypes("iufc")
+DTYPES_BIUFC = plain_dtypes("biufc")
+
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
@@ -93,7 +102,7 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
@@ -117,7 +126,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = np.add(self_, other)
@@ -136,7 +145,7 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
@@ -161,7 +170,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = np.subtract(self_, other_)
@@ -180,7 +189,7 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_IUFC:
         return sub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(self, other)
@@ -204,7 +213,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
     try:
         result = np.subtract(self_, other)
@@ -223,7 +232,7 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(self, other)
@@ -248,7 +257,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = np.subtract(other_, self_)
@@ -267,7 +276,7 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = other.dtype
-    if alpha != 1 or self.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or self.dtype is not dtype or dtype not in DTYPES_IUFC:
         return rsub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(other, self)
@@ -291,7 +300,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
     try:
         result = np.subtract(other, self_)
@@ -310,7 +319,7 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(other, self)
@@ -351,7 +360,7 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return mul_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
@@ -372,7 +381,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     try:
         result = np.multiply(self_, other)
@@ -391,7 +400,7 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(wrap(self), other).array
     try:
         result = np.multiply(self, other)
@@ -413,7 +422,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return div_Tensor(self, other)
     try:
         result = np.true_divide(self_, other_)
@@ -434,7 +443,7 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return div_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.true_divide(self, other)
@@ -457,7 +466,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     try:
         result = np.true_divide(self_, other)
@@ -478,7 +487,7 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(wrap(self), other).array
     try:
         result = np.true_divide(self, other)
@@ -644,7 +653,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return maximum_default(self, other)
     try:
         result = np.maximum(self_, other_)
@@ -663,7 +672,7 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return maximum_default(wrap(self), wrap(other)).array
     try:
         result = np.maximum(self, other)
@@ -685,7 +694,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return minimum_default(self, other)
     try:
         result = np.minimum(self_, other_)
@@ -704,7 +713,7 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return minimum_default(wrap(self), wrap(other)).array
     try:
         result = np.minimum(self, other)
@@ -726,7 +735,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return atan2_default(self, other)
     try:
         result = np.arctan2(self_, other_)
@@ -747,7 +756,7 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return atan2_default(wrap(self), wrap(other)).array
     try:
         result = np.arctan2(self, other)
@@ -801,7 +810,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmax_default(self, other)
     try:
         result = np.fmax(self_, other_)
@@ -822,7 +831,7 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmax_default(wrap(self), wrap(other)).array
     try:
         result = np.fmax(self, other)
@@ -846,7 +855,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmin_default(self, other)
     try:
         result = np.fmin(self_, other_)
@@ -867,7 +876,7 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmin_default(wrap(self), wrap(other)).array
     try:
         result = np.fmin(self, other)
@@ -891,7 +900,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return hypot_default(self, other)
     try:
         result = np.hypot(self_, other_)
@@ -912,7 +921,7 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return hypot_default(wrap(self), wrap(other)).array
     try:
         result = np.hypot(self, other)
@@ -936,7 +945,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return copysign_Tensor(self, other)
     try:
         result = np.copysign(self_, other_)
@@ -957,7 +966,7 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return copysign_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.copysign(self, other)
@@ -980,7 +989,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(self, other)
     try:
         result = np.copysign(self_, other)
@@ -1001,7 +1010,7 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(wrap(self), other).array
     try:
         result = np.copysign(self, other)
@@ -1025,7 +1034,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return nextafter_default(self, other)
     try:
         result = np.nextafter(self_, other_)
@@ -1046,7 +1055,7 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return nextafter_default(wrap(self), wrap(other)).array
     try:
         result = np.nextafter(self, other)
@@ -1084,7 +1093,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return logaddexp2_default(self, other)
     try:
         result = np.logaddexp2(self_, other_)
@@ -1105,7 +1114,7 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return logaddexp2_default(wrap(self), wrap(other)).array
     try:
         result = np.logaddexp2(self, other)
@@ -1129,7 +1138,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return gcd_default(self, other)
     try:
         result = np.gcd(self_, other_)
@@ -1150,7 +1159,7 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return gcd_default(wrap(self), wrap(other)).array
     try:
         result = np.gcd(self, other)
@@ -1174,7 +1183,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return lcm_default(self, other)
     try:
         result = np.lcm(self_, other_)
@@ -1195,7 +1204,7 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return lcm_default(wrap(self), wrap(other)).array
     try:
         result = np.lcm(self, other)
@@ -1218,7 +1227,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(self, min)
     try:
         result = np.maximum(self_, min)
@@ -1237,7 +1246,7 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(min) is not float and type(min) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(wrap(self), min).array
     try:
         result = np.maximum(self, min)
@@ -1259,7 +1268,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(self, min)
     try:
         result = np.maximum(self_, min_)
@@ -1278,7 +1287,7 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if min.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(wrap(self), wrap(min)).array
     try:
         result = np.maximum(self, min)
@@ -1299,7 +1308,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(self, max)
     try:
         result = np.minimum(self_, max)
@@ -1318,7 +1327,7 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(max) is not float and type(max) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(wrap(self), max).array
     try:
         result = np.minimum(self, max)
@@ -1340,7 +1349,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(self, max)
     try:
         result = np.minimum(self_, max_)
@@ -1359,7 +1368,7 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if max.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(wrap(self), wrap(max)).array
     try:
         result = np.minimum(self, max)
@@ -1449,7 +1458,7 @@ def neg_default(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_default(self)
     try:
         result = np.negative(self_)
@@ -1468,7 +1477,7 @@ def neg_default_dense(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iufc" or dtype.num > 16:
+    if dtype not in DTYPES_IUFC:
         return neg_default(wrap(self)).array
     try:
         result = np.negative(self)
@@ -1489,7 +1498,7 @@ def abs_default(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_default(self)
     try:
         result = np.absolute(self_)
@@ -1510,7 +1519,7 @@ def abs_default_dense(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return abs_default(wrap(self)).array
     try:
         result = np.absolute(self)
@@ -1533,7 +1542,7 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = np.exp(self_)
@@ -1554,7 +1563,7 @@ def exp_default_dense(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
@@ -1577,7 +1586,7 @@ def expm1_default(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_default(self)
     try:
         result = np.expm1(self_)
@@ -1598,7 +1607,7 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return expm1_default(wrap(self)).array
     try:
         result = np.expm1(self)
@@ -1621,7 +1630,7 @@ def log_default(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_default(self)
     try:
         result = np.log(self_)
@@ -1642,7 +1651,7 @@ def log_default_dense(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log_default(wrap(self)).array
     try:
         result = np.log(self)
@@ -1665,7 +1674,7 @@ def log1p_default(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_default(self)
     try:
         result = np.log1p(self_)
@@ -1686,7 +1695,7 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log1p_default(wrap(self)).array
     try:
         result = np.log1p(self)
@@ -1709,7 +1718,7 @@ def log2_default(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_default(self)
     try:
         result = np.log2(self_)
@@ -1730,7 +1739,7 @@ def log2_default_dense(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log2_default(wrap(self)).array
     try:
         result = np.log2(self)
@@ -1753,7 +1762,7 @@ def sqrt_default(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_default(self)
     try:
         result = np.sqrt(self_)
@@ -1774,7 +1783,7 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sqrt_default(wrap(self)).array
     try:
         result = np.sqrt(self)
@@ -1797,7 +1806,7 @@ def sin_default(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_default(self)
     try:
         result = np.sin(self_)
@@ -1818,7 +1827,7 @@ def sin_default_dense(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sin_default(wrap(self)).array
     try:
         result = np.sin(self)
@@ -1841,7 +1850,7 @@ def cos_default(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_default(self)
     try:
         result = np.cos(self_)
@@ -1862,7 +1871,7 @@ def cos_default_dense(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cos_default(wrap(self)).array
     try:
         result = np.cos(self)
@@ -1885,7 +1894,7 @@ def tan_default(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_default(self)
     try:
         result = np.tan(self_)
@@ -1906,7 +1915,7 @@ def tan_default_dense(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tan_default(wrap(self)).array
     try:
         result = np.tan(self)
@@ -1929,7 +1938,7 @@ def tanh_default(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_default(self)
     try:
         result = np.tanh(self_)
@@ -1950,7 +1959,7 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tanh_default(wrap(self)).array
     try:
         result = np.tanh(self)
@@ -1973,7 +1982,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_default(self)
     try:
         result = np.reciprocal(self_)
@@ -1994,7 +2003,7 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return reciprocal_default(wrap(self)).array
     try:
         result = np.reciprocal(self)
@@ -2017,7 +2026,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_default(self)
     try:
         result = np.reciprocal(np.sqrt(self_))
@@ -2038,7 +2047,7 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return rsqrt_default(wrap(self)).array
     try:
         result = np.reciprocal(np.sqrt(self))
@@ -2068,7 +2077,7 @@ def floor_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_default(self)
     try:
         result = np.floor(self_)
@@ -2089,7 +2098,7 @@ def floor_default_dense(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return floor_default(wrap(self)).array
     try:
         result = np.floor(self)
@@ -2112,7 +2121,7 @@ def ceil_default(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_default(self)
     try:
         result = np.ceil(self_)
@@ -2133,7 +2142,7 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return ceil_default(wrap(self)).array
     try:
         result = np.ceil(self)
@@ -2156,7 +2165,7 @@ def trunc_default(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_default(self)
     try:
         result = np.trunc(self_)
@@ -2177,7 +2186,7 @@ def trunc_default_dense(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return trunc_default(wrap(self)).array
     try:
         result = np.trunc(self)
@@ -2221,7 +2230,7 @@ def asin_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_default(self)
     try:
         result = np.arcsin(self_)
@@ -2242,7 +2251,7 @@ def asin_default_dense(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asin_default(wrap(self)).array
     try:
         result = np.arcsin(self)
@@ -2265,7 +2274,7 @@ def acos_default(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_default(self)
     try:
         result = np.arccos(self_)
@@ -2286,7 +2295,7 @@ def acos_default_dense(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acos_default(wrap(self)).array
     try:
         result = np.arccos(self)
@@ -2309,7 +2318,7 @@ def atan_default(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_default(self)
     try:
         result = np.arctan(self_)
@@ -2330,7 +2339,7 @@ def atan_default_dense(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atan_default(wrap(self)).array
     try:
         result = np.arctan(self)
@@ -2353,7 +2362,7 @@ def sinh_default(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_default(self)
     try:
         result = np.sinh(self_)
@@ -2374,7 +2383,7 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sinh_default(wrap(self)).array
     try:
         result = np.sinh(self)
@@ -2397,7 +2406,7 @@ def cosh_default(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_default(self)
     try:
         result = np.cosh(self_)
@@ -2418,7 +2427,7 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cosh_default(wrap(self)).array
     try:
         result = np.cosh(self)
@@ -2441,7 +2450,7 @@ def asinh_default(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_default(self)
     try:
         result = np.arcsinh(self_)
@@ -2462,7 +2471,7 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asinh_default(wrap(self)).array
     try:
         result = np.arcsinh(self)
@@ -2485,7 +2494,7 @@ def acosh_default(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_default(self)
     try:
         result = np.arccosh(self_)
@@ -2506,7 +2515,7 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acosh_default(wrap(self)).array
     try:
         result = np.arccosh(self)
@@ -2529,7 +2538,7 @@ def atanh_default(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_default(self)
     try:
         result = np.arctanh(self_)
@@ -2550,7 +2559,7 @@ def atanh_default_dense(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atanh_default(wrap(self)).array
     try:
         result = np.arctanh(self)
@@ -2580,7 +2589,7 @@ def log10_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_default(self)
     try:
         result = np.log10(self_)
@@ -2601,7 +2610,7 @@ def log10_default_dense(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log10_default(wrap(self)).array
     try:
         result = np.log10(self)
@@ -2624,7 +2633,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_default(self)
     try:
         result = np.multiply(self_, 0.017453292519943295)
@@ -2643,7 +2652,7 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return deg2rad_default(wrap(self)).array
     try:
         result = np.multiply(self, 0.017453292519943295)
@@ -2664,7 +2673,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_default(self)
     try:
         result = np.multiply(self_, 57.29577951308232)
@@ -2683,7 +2692,7 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return rad2deg_default(wrap(self)).array
     try:
         result = np.multiply(self, 57.29577951308232)
@@ -2746,7 +2755,7 @@ def isposinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isposinf_default(self)
     try:
         result = np.equal(self_, math.inf)
@@ -2765,7 +2774,7 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isposinf_default(wrap(self)).array
     try:
         result = np.equal(self, math.inf)
@@ -2786,7 +2795,7 @@ def isneginf_default(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isneginf_default(self)
     try:
         result = np.equal(self_, -math.inf)
@@ -2805,7 +2814,7 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isneginf_default(wrap(self)).array
     try:
         result = np.equal(self, -math.inf)
@@ -2872,7 +2881,7 @@ def relu_default(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     try:
         result = np.maximum(self_, 0)
@@ -2891,7 +2900,7 @@ def relu_default_dense(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return relu_default(wrap(self)).array
     try:
         result = np.maximum(self, 0)
@@ -2919,7 +2928,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_default(self)
     try:
         result = np.invert(self_)
@@ -2938,7 +2947,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biu" or dtype.num > 16:
+    if dtype not in DTYPES_BIU:
         return bitwise_not_default(wrap(self)).array
     try:
         result = np.invert(self)
@@ -2976,7 +2985,7 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
 # logical_not(Tensor self) -> Tensor
 def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return logical_not_default(wrap(self)).array
     try:
         result = np.logical_not(self)
@@ -3014,7 +3023,7 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 # isnan(Tensor self) -> Tensor
 def isnan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isnan_default(wrap(self)).array
     try:
         result = np.not_equal(self, self)
@@ -3052,7 +3061,7 @@ def isfinite_dense(self: Tensor) -> Tensor:
 # isfinite(Tensor self) -> Tensor
 def isfinite_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isfinite(wrap(self)).array
     try:
         result = np.isfinite(self)
@@ -3074,7 +3083,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(self, other)
     try:
         result = np.bitwise_and(self_, other_)
@@ -3093,7 +3102,7 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_and(self, other)
@@ -3129,7 +3138,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(self, other)
     try:
         result = np.bitwise_or(self_, other_)
@@ -3148,7 +3157,7 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_or(self, other)
@@ -3184,7 +3193,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(self, other)
     try:
         result = np.bitwise_xor(self_, other_)
@@ -3203,7 +3212,7 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_xor(self, other)
@@ -3328,7 +3337,7 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_and_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_and(self, other)
@@ -3369,7 +3378,7 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_or_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_or(self, other)
@@ -3410,7 +3419,7 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_xor_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_xor(self, other)
@@ -3451,7 +3460,7 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return eq_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.equal(self, other)
@@ -3472,7 +3481,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
     try:
         result = np.equal(self_, other)
@@ -3491,7 +3500,7 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(wrap(self), other).array
     try:
         result = np.equal(self, other)
@@ -3532,7 +3541,7 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return ne_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.not_equal(self, other)
@@ -3553,7 +3562,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
     try:
         result = np.not_equal(self_, other)
@@ -3572,7 +3581,7 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(wrap(self), other).array
     try:
         result = np.not_equal(self, other)
@@ -3594,7 +3603,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return lt_Tensor(self, other)
     try:
         result = np.less(self_, other_)
@@ -3613,7 +3622,7 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return lt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
@@ -3634,7 +3643,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
     try:
         result = np.less(self_, other)
@@ -3653,7 +3662,7 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(wrap(self), other).array
     try:
         result = np.less(self, other)
@@ -3675,7 +3684,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return le_Tensor(self, other)
     try:
         result = np.less_equal(self_, other_)
@@ -3694,7 +3703,7 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return le_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less_equal(self, other)
@@ -3715,7 +3724,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
     try:
         result = np.less_equal(self_, other)
@@ -3734,7 +3743,7 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(wrap(self), other).array
     try:
         result = np.less_equal(self, other)
@@ -3756,7 +3765,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return gt_Tensor(self, other)
     try:
         result = np.greater(self_, other_)
@@ -3775,7 +3784,7 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return gt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater(self, other)
@@ -3796,7 +3805,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
     try:
         result = np.greater(self_, other)
@@ -3815,7 +3824,7 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(wrap(self), other).array
     try:
         result = np.greater(self, other)
@@ -3837,7 +3846,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return ge_Tensor(self, other)
     try:
         result = np.greater_equal(self_, other_)
@@ -3856,7 +3865,7 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return ge_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater_equal(self, other)
@@ -3877,7 +3886,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
     try:
         result = np.greater_equal(self_, other)
@@ -3896,7 +3905,7 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(wrap(self), other).array
     try:
         result = np.greater_equal(self, other)
@@ -4170,42 +4179,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -4214,7 +4223,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
 
@@ -4401,7 +4410,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
 
@@ -4459,7 +4475,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
 
@@ -4473,7 +4489,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
 
@@ -4487,14 +4503,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), target)
@@ -4521,14 +4537,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
 
@@ -7402,7 +7418,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
@@ -7515,7 +7531,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         np.add(self_, other, self_)
@@ -7565,7 +7581,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if (
         alpha != 1
         or other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iufc"
+        or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7614,7 +7630,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
     try:
         np.subtract(self_, other, self_)
@@ -7715,7 +7731,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
     try:
         np.multiply(self_, other, self_)
@@ -7750,7 +7766,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7785,7 +7801,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
     try:
         np.true_divide(self_, other, self_)
@@ -7928,7 +7944,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8060,7 +8076,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8098,7 +8114,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8133,7 +8149,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     try:
         np.copysign(self_, other, self_)
@@ -8168,7 +8184,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8242,7 +8258,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8280,7 +8296,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8315,7 +8331,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
         np.maximum(self_, min, out=self_)
@@ -8350,7 +8366,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     min_ = min.array
     if (
         min_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (min_.base is not None and (min_.base is self_ or min_.base is self_.base))
         or min_ is self_.base
     ):
@@ -8385,7 +8401,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
         np.minimum(self_, max, out=self_)
@@ -8420,7 +8436,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     max_ = max.array
     if (
         max_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (max_.base is not None and (max_.base is self_ or max_.base is self_.base))
         or max_ is self_.base
     ):
@@ -8566,7 +8582,7 @@ def neg_(self: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     try:
         np.negative(self_, self_)
@@ -8598,7 +8614,7 @@ def abs_(self: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_(self)
     try:
         np.absolute(self_, self_)
@@ -8630,7 +8646,7 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
@@ -8662,7 +8678,7 @@ def expm1_(self: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_(self)
     try:
         np.expm1(self_, self_)
@@ -8694,7 +8710,7 @@ def log_(self: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_(self)
     try:
         np.log(self_, self_)
@@ -8726,7 +8742,7 @@ def log1p_(self: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_(self)
     try:
         np.log1p(self_, self_)
@@ -8758,7 +8774,7 @@ def log2_(self: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_(self)
     try:
         np.log2(self_, self_)
@@ -8790,7 +8806,7 @@ def sqrt_(self: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_(self)
     try:
         np.sqrt(self_, self_)
@@ -8822,7 +8838,7 @@ def sin_(self: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_(self)
     try:
         np.sin(self_, self_)
@@ -8854,7 +8870,7 @@ def cos_(self: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_(self)
     try:
         np.cos(self_, self_)
@@ -8886,7 +8902,7 @@ def tan_(self: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_(self)
     try:
         np.tan(self_, self_)
@@ -8918,7 +8934,7 @@ def tanh_(self: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_(self)
     try:
         np.tanh(self_, self_)
@@ -8950,7 +8966,7 @@ def reciprocal_(self: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_(self)
     try:
         np.reciprocal(self_, self_)
@@ -8982,7 +8998,7 @@ def rsqrt_(self: Tensor) -> Tensor:
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_(self)
     try:
         np.reciprocal(np.sqrt(self_), self_)
@@ -9032,7 +9048,7 @@ def floor_(self: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_(self)
     try:
         np.floor(self_, self_)
@@ -9064,7 +9080,7 @@ def ceil_(self: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     try:
         np.ceil(self_, self_)
@@ -9096,7 +9112,7 @@ def trunc_(self: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_(self)
     try:
         np.trunc(self_, self_)
@@ -9182,7 +9198,7 @@ def asin_(self: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_(self)
     try:
         np.arcsin(self_, self_)
@@ -9214,7 +9230,7 @@ def acos_(self: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_(self)
     try:
         np.arccos(self_, self_)
@@ -9246,7 +9262,7 @@ def atan_(self: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_(self)
     try:
         np.arctan(self_, self_)
@@ -9278,7 +9294,7 @@ def sinh_(self: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     try:
         np.sinh(self_, self_)
@@ -9310,7 +9326,7 @@ def cosh_(self: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_(self)
     try:
         np.cosh(self_, self_)
@@ -9342,7 +9358,7 @@ def asinh_(self: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     try:
         np.arcsinh(self_, self_)
@@ -9374,7 +9390,7 @@ def acosh_(self: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_(self)
     try:
         np.arccosh(self_, self_)
@@ -9406,7 +9422,7 @@ def atanh_(self: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_(self)
     try:
         np.arctanh(self_, self_)
@@ -9456,7 +9472,7 @@ def log10_(self: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_(self)
     try:
         np.log10(self_, self_)
@@ -9488,7 +9504,7 @@ def deg2rad_(self: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     try:
         np.multiply(self_, 0.017453292519943295, self_)
@@ -9520,7 +9536,7 @@ def rad2deg_(self: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_(self)
     try:
         np.multiply(self_, 57.29577951308232, self_)
@@ -9678,7 +9694,7 @@ def relu_(self: Tensor) -> Tensor:
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_(self)
     try:
         np.maximum(self_, 0, out=self_)
@@ -9728,7 +9744,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_(self)
     try:
         np.invert(self_, self_)
@@ -9802,7 +9818,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9867,7 +9883,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9932,7 +9948,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10304,7 +10320,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     try:
         np.equal(self_, other, self_)
@@ -10373,7 +10389,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     try:
         np.not_equal(self_, other, self_)
@@ -10408,7 +10424,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10443,7 +10459,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     try:
         np.less(self_, other, self_)
@@ -10478,7 +10494,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10513,7 +10529,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     try:
         np.less_equal(self_, other, self_)
@@ -10548,7 +10564,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10583,7 +10599,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     try:
         np.greater(self_, other, self_)
@@ -10618,7 +10634,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10653,7 +10669,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
     try:
         np.greater_equal(self_, other, self_)
@@ -11002,7 +11018,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -11011,7 +11027,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
@@ -11020,7 +11036,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -11029,7 +11045,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
@@ -11038,7 +11054,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
@@ -11139,7 +11155,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
@@ -11183,7 +11206,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
@@ -11201,7 +11224,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
@@ -11261,7 +11284,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -11270,7 +11293,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -11279,7 +11302,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -11288,7 +11311,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -11394,7 +11417,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -11409,7 +11432,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -11418,7 +11441,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, vec_), target)
     return out
 
 
@@ -13215,7 +13238,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
@@ -13224,7 +13247,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)

@@ -16,7 +16,7 @@ import cupy as cp
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
@@ -34,6 +34,7 @@ from opwright.kernels import gamma as gamma_kernels
 from opwright.kernels import indexing as indexing_kernels
 from opwright.kernels import joining as joining_kernels
 from opwright.kernels import linear_algebra as linear_algebra_kernels
+from opwright.kernels import logic as logic_kernels
 from opwright.kernels import losses as losses_kernels
 from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import padding as padding_kernels
@@ -56,6 +57,14 @@ from opwright.options import Layout, MemoryFormat
 from opwright.results import new_result, results_of, wrap_result
 from opwright.returns import number_of
 from opwright.tensor import Tensor, wrap_view, wrap_views
+
+DTYPES_F = plain_dtypes("f")
+DTYPES_IU = plain_dtypes("iu")
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIU = plain_dtypes("biu")
+DTYPES_IUF = plain_dtypes("iuf")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_IUFC = plain_dtypes("iufc")
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -101,7 +110,7 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = cp.add(self_, other)
@@ -131,7 +140,7 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(self_, other_)
@@ -160,7 +169,7 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(self_, other)
@@ -190,7 +199,7 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(other_, self_)
@@ -219,7 +228,7 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(other, self_)
@@ -272,7 +281,7 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     try:
         result = cp.multiply(self_, other)
@@ -299,7 +308,7 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return div_Tensor(self, other)
     try:
         result = cp.true_divide(self_, other_)
@@ -327,7 +336,7 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     try:
         result = cp.true_divide(self_, other)
@@ -498,7 +507,7 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return maximum_default(self, other)
     try:
         result = cp.maximum(self_, other_)
@@ -525,7 +534,7 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return minimum_default(self, other)
     try:
         result = cp.minimum(self_, other_)
@@ -552,7 +561,7 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return atan2_default(self, other)
     try:
         result = cp.arctan2(self_, other_)
@@ -611,7 +620,7 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmax_default(self, other)
     try:
         result = cp.fmax(self_, other_)
@@ -640,7 +649,7 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmin_default(self, other)
     try:
         result = cp.fmin(self_, other_)
@@ -669,7 +678,7 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return hypot_default(self, other)
     try:
         result = cp.hypot(self_, other_)
@@ -698,7 +707,7 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return copysign_Tensor(self, other)
     try:
         result = cp.copysign(self_, other_)
@@ -726,7 +735,7 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(self, other)
     try:
         result = cp.copysign(self_, other)
@@ -755,7 +764,7 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return nextafter_default(self, other)
     try:
         result = cp.nextafter(self_, other_)
@@ -798,7 +807,7 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return logaddexp2_default(self, other)
     try:
         result = cp.logaddexp2(self_, other_)
@@ -827,7 +836,7 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return gcd_default(self, other)
     try:
         result = cp.gcd(self_, other_)
@@ -856,7 +865,7 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return lcm_default(self, other)
     try:
         result = cp.lcm(self_, other_)
@@ -884,7 +893,7 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(self, min)
     try:
         result = cp.maximum(self_, min)
@@ -911,7 +920,7 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(self, min)
     try:
         result = cp.maximum(self_, min_)
@@ -937,7 +946,7 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(self, max)
     try:
         result = cp.minimum(self_, max)
@@ -964,7 +973,7 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(self, max)
     try:
         result = cp.minimum(self_, max_)
@@ -1059,7 +1068,7 @@ def neg_default(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_default(self)
     try:
         result = cp.negative(self_)
@@ -1085,7 +1094,7 @@ def abs_default(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_default(self)
     try:
         result = cp.absolute(self_)
@@ -1113,7 +1122,7 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = cp.exp(self_)
@@ -1141,7 +1150,7 @@ def expm1_default(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_default(self)
     try:
         result = cp.expm1(self_)
@@ -1169,7 +1178,7 @@ def log_default(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_default(self)
     try:
         result = cp.log(self_)
@@ -1197,7 +1206,7 @@ def log1p_default(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_default(self)
     try:
         result = cp.log1p(self_)
@@ -1225,7 +1234,7 @@ def log2_default(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_default(self)
     try:
         result = cp.log2(self_)
@@ -1253,7 +1262,7 @@ def sqrt_default(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_default(self)
     try:
         result = cp.sqrt(self_)
@@ -1281,7 +1290,7 @@ def sin_default(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_default(self)
     try:
         result = cp.sin(self_)
@@ -1309,7 +1318,7 @@ def cos_default(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_default(self)
     try:
         result = cp.cos(self_)
@@ -1337,7 +1346,7 @@ def tan_default(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_default(self)
     try:
         result = cp.tan(self_)
@@ -1365,7 +1374,7 @@ def tanh_default(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_default(self)
     try:
         result = cp.tanh(self_)
@@ -1393,7 +1402,7 @@ def reciprocal_default(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_default(self)
     try:
         result = cp.reciprocal(self_)
@@ -1421,7 +1430,7 @@ def rsqrt_default(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_default(self)
     try:
         result = cp.reciprocal(cp.sqrt(self_))
@@ -1456,7 +1465,7 @@ def floor_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_default(self)
     try:
         result = cp.floor(self_)
@@ -1484,7 +1493,7 @@ def ceil_default(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_default(self)
     try:
         result = cp.ceil(self_)
@@ -1512,7 +1521,7 @@ def trunc_default(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_default(self)
     try:
         result = cp.trunc(self_)
@@ -1561,7 +1570,7 @@ def asin_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_default(self)
     try:
         result = cp.arcsin(self_)
@@ -1589,7 +1598,7 @@ def acos_default(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_default(self)
     try:
         result = cp.arccos(self_)
@@ -1617,7 +1626,7 @@ def atan_default(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_default(self)
     try:
         result = cp.arctan(self_)
@@ -1645,7 +1654,7 @@ def sinh_default(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_default(self)
     try:
         result = cp.sinh(self_)
@@ -1673,7 +1682,7 @@ def cosh_default(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_default(self)
     try:
         result = cp.cosh(self_)
@@ -1701,7 +1710,7 @@ def asinh_default(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_default(self)
     try:
         result = cp.arcsinh(self_)
@@ -1729,7 +1738,7 @@ def acosh_default(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_default(self)
     try:
         result = cp.arccosh(self_)
@@ -1757,7 +1766,7 @@ def atanh_default(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_default(self)
     try:
         result = cp.arctanh(self_)
@@ -1792,7 +1801,7 @@ def log10_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_default(self)
     try:
         result = cp.log10(self_)
@@ -1820,7 +1829,7 @@ def deg2rad_default(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_default(self)
     try:
         result = cp.multiply(self_, 0.017453292519943295)
@@ -1846,7 +1855,7 @@ def rad2deg_default(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_default(self)
     try:
         result = cp.multiply(self_, 57.29577951308232)
@@ -1914,7 +1923,7 @@ def isposinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isposinf_default(self)
     try:
         result = cp.equal(self_, math.inf)
@@ -1940,7 +1949,7 @@ def isneginf_default(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isneginf_default(self)
     try:
         result = cp.equal(self_, -math.inf)
@@ -2012,7 +2021,7 @@ def relu_default(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     try:
         result = cp.maximum(self_, 0)
@@ -2045,7 +2054,7 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_default(self)
     try:
         result = cp.invert(self_)
@@ -2065,24 +2074,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return new_result(plan, cp.logical_not(self_))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_not_default(self)
+    return new_result(plan, logic_kernels.logical_not(cp, self_))
 
 
 # isnan(Tensor self) -> Tensor
@@ -2144,7 +2136,7 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(self, other)
     try:
         result = cp.bitwise_and(self_, other_)
@@ -2185,7 +2177,7 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(self, other)
     try:
         result = cp.bitwise_or(self_, other_)
@@ -2226,7 +2218,7 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(self, other)
     try:
         result = cp.bitwise_xor(self_, other_)
@@ -2330,81 +2322,21 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_and(self_, other_))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = cp.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_and_default(self, other)
+    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_or(self_, other_))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = cp.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_or_default(self, other)
+    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_xor(self_, other_))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = cp.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_xor_default(self, other)
+    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2444,7 +2376,7 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
     try:
         result = cp.equal(self_, other)
@@ -2497,7 +2429,7 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
     try:
         result = cp.not_equal(self_, other)
@@ -2524,7 +2456,7 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return lt_Tensor(self, other)
     try:
         result = cp.less(self_, other_)
@@ -2550,7 +2482,7 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
     try:
         result = cp.less(self_, other)
@@ -2577,7 +2509,7 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return le_Tensor(self, other)
     try:
         result = cp.less_equal(self_, other_)
@@ -2603,7 +2535,7 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
     try:
         result = cp.less_equal(self_, other)
@@ -2630,7 +2562,7 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return gt_Tensor(self, other)
     try:
         result = cp.greater(self_, other_)
@@ -2656,7 +2588,7 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
     try:
         result = cp.greater(self_, other)
@@ -2683,7 +2615,7 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return ge_Tensor(self, other)
     try:
         result = cp.greater_equal(self_, other_)
@@ -2709,7 +2641,7 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
     try:
         result = cp.greater_equal(self_, other)
@@ -2988,42 +2920,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -3032,7 +2964,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
@@ -3219,7 +3151,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
@@ -3277,7 +3216,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
@@ -3291,7 +3230,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
@@ -3305,14 +3244,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype), target)
@@ -3339,14 +3278,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
 
@@ -6220,7 +6159,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
@@ -6333,7 +6272,7 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         cp.add(self_, other, self_)
@@ -6383,7 +6322,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if (
         alpha != 1
         or other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iufc"
+        or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6432,7 +6371,7 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
     try:
         cp.subtract(self_, other, self_)
@@ -6533,7 +6472,7 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
     try:
         cp.multiply(self_, other, self_)
@@ -6568,7 +6507,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6603,7 +6542,7 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
     try:
         cp.true_divide(self_, other, self_)
@@ -6746,7 +6685,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6878,7 +6817,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6916,7 +6855,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6951,7 +6890,7 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     try:
         cp.copysign(self_, other, self_)
@@ -6986,7 +6925,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7060,7 +6999,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7098,7 +7037,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7133,7 +7072,7 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
         cp.maximum(self_, min, out=self_)
@@ -7168,7 +7107,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     min_ = min.array
     if (
         min_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (min_.base is not None and (min_.base is self_ or min_.base is self_.base))
         or min_ is self_.base
     ):
@@ -7203,7 +7142,7 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
         cp.minimum(self_, max, out=self_)
@@ -7238,7 +7177,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     max_ = max.array
     if (
         max_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (max_.base is not None and (max_.base is self_ or max_.base is self_.base))
         or max_ is self_.base
     ):
@@ -7384,7 +7323,7 @@ def neg_(self: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     try:
         cp.negative(self_, self_)
@@ -7416,7 +7355,7 @@ def abs_(self: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_(self)
     try:
         cp.absolute(self_, self_)
@@ -7448,7 +7387,7 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         cp.exp(self_, self_)
@@ -7480,7 +7419,7 @@ def expm1_(self: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_(self)
     try:
         cp.expm1(self_, self_)
@@ -7512,7 +7451,7 @@ def log_(self: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_(self)
     try:
         cp.log(self_, self_)
@@ -7544,7 +7483,7 @@ def log1p_(self: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_(self)
     try:
         cp.log1p(self_, self_)
@@ -7576,7 +7515,7 @@ def log2_(self: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_(self)
     try:
         cp.log2(self_, self_)
@@ -7608,7 +7547,7 @@ def sqrt_(self: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_(self)
     try:
         cp.sqrt(self_, self_)
@@ -7640,7 +7579,7 @@ def sin_(self: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_(self)
     try:
         cp.sin(self_, self_)
@@ -7672,7 +7611,7 @@ def cos_(self: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_(self)
     try:
         cp.cos(self_, self_)
@@ -7704,7 +7643,7 @@ def tan_(self: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_(self)
     try:
         cp.tan(self_, self_)
@@ -7736,7 +7675,7 @@ def tanh_(self: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_(self)
     try:
         cp.tanh(self_, self_)
@@ -7768,7 +7707,7 @@ def reciprocal_(self: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_(self)
     try:
         cp.reciprocal(self_, self_)
@@ -7800,7 +7739,7 @@ def rsqrt_(self: Tensor) -> Tensor:
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_(self)
     try:
         cp.reciprocal(cp.sqrt(self_), self_)
@@ -7850,7 +7789,7 @@ def floor_(self: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_(self)
     try:
         cp.floor(self_, self_)
@@ -7882,7 +7821,7 @@ def ceil_(self: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     try:
         cp.ceil(self_, self_)
@@ -7914,7 +7853,7 @@ def trunc_(self: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_(self)
     try:
         cp.trunc(self_, self_)
@@ -8000,7 +7939,7 @@ def asin_(self: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_(self)
     try:
         cp.arcsin(self_, self_)
@@ -8032,7 +7971,7 @@ def acos_(self: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_(self)
     try:
         cp.arccos(self_, self_)
@@ -8064,7 +8003,7 @@ def atan_(self: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_(self)
     try:
         cp.arctan(self_, self_)
@@ -8096,7 +8035,7 @@ def sinh_(self: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     try:
         cp.sinh(self_, self_)
@@ -8128,7 +8067,7 @@ def cosh_(self: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_(self)
     try:
         cp.cosh(self_, self_)
@@ -8160,7 +8099,7 @@ def asinh_(self: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     try:
         cp.arcsinh(self_, self_)
@@ -8192,7 +8131,7 @@ def acosh_(self: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_(self)
     try:
         cp.arccosh(self_, self_)
@@ -8224,7 +8163,7 @@ def atanh_(self: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_(self)
     try:
         cp.arctanh(self_, self_)
@@ -8274,7 +8213,7 @@ def log10_(self: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_(self)
     try:
         cp.log10(self_, self_)
@@ -8306,7 +8245,7 @@ def deg2rad_(self: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     try:
         cp.multiply(self_, 0.017453292519943295, self_)
@@ -8338,7 +8277,7 @@ def rad2deg_(self: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_(self)
     try:
         cp.multiply(self_, 57.29577951308232, self_)
@@ -8496,7 +8435,7 @@ def relu_(self: Tensor) -> Tensor:
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_(self)
     try:
         cp.maximum(self_, 0, out=self_)
@@ -8546,7 +8485,7 @@ def bitwise_not_(self: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_(self)
     try:
         cp.invert(self_, self_)
@@ -8562,7 +8501,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -8571,20 +8510,8 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return self
-
-
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        cp.logical_not(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8620,7 +8547,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8685,7 +8612,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8750,7 +8677,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8958,7 +8885,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8967,27 +8894,8 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_and_(self, other)
-    try:
-        cp.logical_and(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8995,7 +8903,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -9004,27 +8912,8 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_or_(self, other)
-    try:
-        cp.logical_or(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9032,7 +8921,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -9041,27 +8930,8 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_xor_(self, other)
-    try:
-        cp.logical_xor(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9122,7 +8992,7 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     try:
         cp.equal(self_, other, self_)
@@ -9191,7 +9061,7 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     try:
         cp.not_equal(self_, other, self_)
@@ -9226,7 +9096,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9261,7 +9131,7 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     try:
         cp.less(self_, other, self_)
@@ -9296,7 +9166,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9331,7 +9201,7 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     try:
         cp.less_equal(self_, other, self_)
@@ -9366,7 +9236,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9401,7 +9271,7 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     try:
         cp.greater(self_, other, self_)
@@ -9436,7 +9306,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9471,7 +9341,7 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
     try:
         cp.greater_equal(self_, other, self_)
@@ -9820,7 +9690,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -9829,7 +9699,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -9838,7 +9708,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -9847,7 +9717,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -9856,7 +9726,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
@@ -9957,7 +9827,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
@@ -10001,7 +9878,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
@@ -10019,7 +9896,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
@@ -10079,7 +9956,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -10088,7 +9965,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -10097,7 +9974,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -10106,7 +9983,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -10212,7 +10089,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -10227,7 +10104,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -10236,7 +10113,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, vec_), target)
     return out
 
 
@@ -12033,7 +11910,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -12042,7 +11919,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
