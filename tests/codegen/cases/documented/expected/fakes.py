@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.fake.results import fake, fake_like, place_of
 from opwright.tensor import Tensor
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
@@ -19,7 +22,7 @@ def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or other_.shape != self_.shape
         or other_.place is not self_.place
     ):
@@ -64,7 +67,7 @@ def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or other_.shape != self_.shape
         or other_.place is not self_.place
         or self_.base is not None

@@ -10,9 +10,12 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
@@ -26,7 +29,7 @@ def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
 def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return hypotenuse_default(self, other)
     try:
         result = np.hypot(self_, other_)
@@ -47,7 +50,7 @@ def hypotenuse_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # hypotenuse(Tensor self, Tensor other) -> Tensor
 def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return hypotenuse_default(wrap(self), wrap(other)).array
     try:
         result = np.hypot(self, other)
@@ -105,7 +108,7 @@ def hypotenuse__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):

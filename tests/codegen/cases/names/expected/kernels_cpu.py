@@ -21,7 +21,7 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # import(Tensor self, int from=0) -> Tensor
 def import_(self: Tensor, from_: int) -> Tensor:
-    return wrap(kernels.import_array(self.array, from_))
+    return wrap_result(kernels.import_array(self.array, from_))
 
 
 # sum(Tensor self, bool all=True) -> Tensor
