@@ -42,7 +42,7 @@ GENERATOR_ORDER = """
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views metas bindings targets render write run_tests cli
+    names annotations views metas bindings targets render write run_tests cli entry
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors interrupts forks registry_lock

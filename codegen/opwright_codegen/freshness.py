@@ -25,20 +25,28 @@ _STAMP = Path("__pycache__", "opwright.stamp")
 def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path] | None:
     """The output folders, if a run with these options and inputs would change nothing in them; else None."""
     try:
+        if is_special(base / _STAMP):
+            return None
         stamp = json.loads((base / _STAMP).read_bytes())
         folders = [base / name for name in stamp["folders"]]
         return folders if stamp["hash"] == _hash(options, inputs, folders) else None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, SchemaError):
         return None
+
+
+def is_special(path: Path) -> bool:
+    """Whether something is there that is no file: reading it could wait for ever."""
+    return path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file())
 
 
 def keep_stamp(base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> None:
     """Remember that the folders are what a run with these options and inputs gives."""
     names = [_relative(folder, base) for folder in folders]
-    with suppress(OSError):  # then the next run is slower
+    with suppress(OSError, SchemaError):  # then the next run is slower
         text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names})
         (base / _STAMP).parent.mkdir(exist_ok=True)
-        replace_file(base / _STAMP, text)
+        if not is_special(base / _STAMP):
+            replace_file(base / _STAMP, text)
 
 
 def generator_files() -> list[Path]:
@@ -75,5 +83,7 @@ def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
 
 
 def _add(total: hashlib._Hash, path: Path) -> None:
+    if not path.is_file():  # a pipe can be read once, if at all
+        raise FileNotFoundError(path)
     total.update(str(path).encode("utf-8", "surrogateescape") + b"\0")
     total.update(hashlib.sha256(path.read_bytes()).digest())

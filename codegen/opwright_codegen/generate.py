@@ -15,6 +15,8 @@ from opwright_codegen.freshness import fresh_folders, generator_files, keep_stam
 from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
 
+_PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
+
 if TYPE_CHECKING:
     from opwright_codegen.derivative_model import DerivativeSet
     from opwright_codegen.kernel_modules import KernelModules
@@ -207,6 +209,9 @@ def render_namespace(
     if not is_word(package):
         hint = "its name is that of a Python package"
         raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
+    for used in job.used_packages():
+        if used.name not in _PROVIDED:
+            used.check()
     chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)
     return render(
         chosen,
@@ -257,7 +262,7 @@ def _write_depfile(path: str | None, folders: Sequence[Path], inputs: Sequence[P
     if path is not None:
         targets = [folder / name for folder in folders for name in (MANIFEST, *manifest_names(folder))]
         text = depfile(targets, [*inputs, *generator_files()])
-        if not Path(path).is_file() or Path(path).read_bytes() != text.encode():
+        if Path(path).is_symlink() or not Path(path).is_file() or Path(path).read_bytes() != text.encode():
             replace_file(Path(path), text)
 
 

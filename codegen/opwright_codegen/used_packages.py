@@ -51,6 +51,10 @@ class UsedPackage:
         path = self._file("methods")
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
 
+    def check(self) -> None:
+        """Raise SchemaError where Opwright generated no such package."""
+        _ = self.functions
+
     def files(self) -> Iterator[Path]:
         """What is read of the package."""
         yield from (path for path in (self._file("ops"), self._file("methods")) if path is not None)
