@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -68,7 +69,7 @@ def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path
 
 
 def _relative(folder: Path, base: Path) -> str:
-    return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else str(folder.resolve())
+    return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else os.path.realpath(folder)
 
 
 def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -83,7 +84,7 @@ class Job:
     def used_packages(self) -> tuple[UsedPackage, ...]:
         """The packages whose operators formulas may call. None builds upon itself."""
         outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
-        own = {folder.resolve().name for folder in outputs if folder is not None}
+        own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
         return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
 
     def options(self) -> str:
@@ -205,7 +206,7 @@ def render_namespace(
     from opwright_codegen.names import is_word
     from opwright_codegen.render import render
 
-    package = folder.resolve().name if folder else f"opwright_{namespace}"
+    package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
     if not is_word(package):
         hint = "its name is that of a Python package"
         raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)

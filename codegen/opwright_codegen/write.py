@@ -66,8 +66,8 @@ class Changes:
         """Do it. Raises OSError where the system refuses."""
         if not self:
             return
-        if self.folder.exists() and not self.folder.is_dir():
-            raise SchemaError("foreign-file", f"{_shown(self.folder)} is a file, and the output is a folder")
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            raise SchemaError("foreign-file", f"{_shown(self.folder)} is no folder, and the output is one")
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder):
             self._remove_leftovers()
