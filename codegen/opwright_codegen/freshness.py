@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernel_modules import module_files
 from opwright_codegen.write import MANIFEST, manifest_names, replace_file
 
-__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files"]
+__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
 
 _STAMP = Path("__pycache__", "opwright.stamp")
 
@@ -26,25 +28,41 @@ _STAMP = Path("__pycache__", "opwright.stamp")
 def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path] | None:
     """The output folders, if a run with these options and inputs would change nothing in them; else None."""
     try:
-        if is_special(base / _STAMP):
-            return None
-        stamp = json.loads((base / _STAMP).read_bytes())
+        stamp = _stamp(base)
         folders = [base / name for name in stamp["folders"]]
         return folders if stamp["hash"] == _hash(options, inputs, folders) else None
     except (OSError, ValueError, TypeError, KeyError, SchemaError):
         return None
 
 
+def _stamp(base: Path) -> Any:
+    """What the last run kept. Raises OSError where something is there that is no file: reading could wait for ever."""
+    path = base / _STAMP
+    if is_special(path):
+        raise FileNotFoundError(path)
+    return json.loads(path.read_bytes())
+
+
 def is_special(path: Path) -> bool:
-    """Whether something is there that is no file: reading it could wait for ever."""
+    """Whether something is there that is no file, or is reached by a link."""
     return path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file())
 
 
-def keep_stamp(base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> None:
-    """Remember that the folders are what a run with these options and inputs gives."""
+def named_modules(base: Path) -> list[str]:
+    """The modules that the schemas of the last run name by path: which they are is known when these are read."""
+    try:
+        return [str(name) for name in _stamp(base)["named"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def keep_stamp(
+    base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path], named: Iterable[str] = ()
+) -> None:
+    """Remember that the folders are what a run with these options and inputs gives, some of which were `named`."""
     names = [_relative(folder, base) for folder in folders]
     with suppress(OSError, SchemaError):  # then the next run is slower
-        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names})
+        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names, "named": sorted(named)})
         (base / _STAMP).parent.mkdir(exist_ok=True)
         if not is_special(base / _STAMP):
             replace_file(base / _STAMP, text)
@@ -74,7 +92,7 @@ def _relative(folder: Path, base: Path) -> str:
 
 def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
     """Raises OSError when one of the files is missing."""
-    total = hashlib.sha256(options.encode("utf-8", "surrogateescape"))
+    total = hashlib.sha256(f"{sys.version} {options}".encode("utf-8", "surrogateescape"))
     for path in (*inputs, *generator_files()):
         _add(total, path)
     for folder in folders:

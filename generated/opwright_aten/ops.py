@@ -5076,7 +5076,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:794",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5110,7 +5110,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:801",
+    where="schemas/pointwise.yaml:802",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5144,7 +5144,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5178,7 +5178,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5214,7 +5214,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:824",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5250,7 +5250,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5284,7 +5284,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5320,7 +5320,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:844",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5356,7 +5356,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5390,7 +5390,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5426,7 +5426,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:864",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5462,7 +5462,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5496,7 +5496,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5532,7 +5532,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:884",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5568,7 +5568,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5602,7 +5602,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5638,7 +5638,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:904",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5674,7 +5674,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5708,7 +5708,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5744,7 +5744,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5778,7 +5778,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5814,7 +5814,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5848,7 +5848,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5882,7 +5882,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5916,7 +5916,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5950,7 +5950,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5986,7 +5986,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6020,7 +6020,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6056,7 +6056,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6090,7 +6090,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6126,7 +6126,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6160,7 +6160,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6196,7 +6196,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6230,7 +6230,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6266,7 +6266,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6300,7 +6300,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6337,7 +6337,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1048",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6382,7 +6382,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1054",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6429,7 +6429,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1060",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6481,7 +6481,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1062",
+    where="schemas/pointwise.yaml:1066",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6527,7 +6527,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1065",
+    where="schemas/pointwise.yaml:1069",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6567,7 +6567,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1071",
+    where="schemas/pointwise.yaml:1075",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -23838,7 +23838,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:284",
+    where="schemas/views.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23878,7 +23878,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:290",
+    where="schemas/views.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23914,7 +23914,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:296",
+    where="schemas/views.yaml:294",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23948,7 +23948,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:302",
+    where="schemas/views.yaml:300",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23982,7 +23982,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:308",
+    where="schemas/views.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24016,7 +24016,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:311",
+    where="schemas/views.yaml:309",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24050,7 +24050,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:316",
+    where="schemas/views.yaml:314",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24084,7 +24084,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:322",
+    where="schemas/views.yaml:320",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24122,7 +24122,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:328",
+    where="schemas/views.yaml:326",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24160,7 +24160,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:334",
+    where="schemas/views.yaml:332",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24198,7 +24198,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:340",
+    where="schemas/views.yaml:338",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24234,7 +24234,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:346",
+    where="schemas/views.yaml:344",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24268,7 +24268,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:352",
+    where="schemas/views.yaml:350",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24304,7 +24304,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:358",
+    where="schemas/views.yaml:356",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24342,7 +24342,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:364",
+    where="schemas/views.yaml:362",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24382,7 +24382,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:370",
+    where="schemas/views.yaml:368",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24417,7 +24417,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:376",
+    where="schemas/views.yaml:374",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -46050,7 +46050,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:794",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46067,7 +46067,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46083,7 +46083,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:810",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46118,7 +46118,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46136,7 +46136,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:817",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46173,7 +46173,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:824",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46192,7 +46192,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46208,7 +46208,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:830",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46243,7 +46243,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +46261,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:837",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46298,7 +46298,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:844",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46317,7 +46317,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46333,7 +46333,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:850",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46368,7 +46368,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46386,7 +46386,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:857",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46423,7 +46423,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:864",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46442,7 +46442,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46458,7 +46458,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:870",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46493,7 +46493,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46511,7 +46511,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:877",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46548,7 +46548,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:884",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46567,7 +46567,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46583,7 +46583,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:890",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46618,7 +46618,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46636,7 +46636,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:897",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46673,7 +46673,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:904",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46692,7 +46692,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46708,7 +46708,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:910",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46743,7 +46743,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46761,7 +46761,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:917",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46798,7 +46798,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46814,7 +46814,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:924",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46849,7 +46849,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46867,7 +46867,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:931",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46904,7 +46904,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46920,7 +46920,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:938",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46955,7 +46955,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46971,7 +46971,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:946",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47006,7 +47006,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47022,7 +47022,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47057,7 +47057,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47073,7 +47073,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:964",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47108,7 +47108,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47126,7 +47126,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:971",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47163,7 +47163,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47179,7 +47179,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:978",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47214,7 +47214,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47232,7 +47232,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:985",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47269,7 +47269,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47285,7 +47285,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:992",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47320,7 +47320,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47338,7 +47338,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:999",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47375,7 +47375,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47391,7 +47391,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1006",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47426,7 +47426,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47444,7 +47444,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1013",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47481,7 +47481,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47497,7 +47497,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1020",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47532,7 +47532,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47550,7 +47550,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1027",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47587,7 +47587,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47603,7 +47603,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1034",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47638,7 +47638,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47656,7 +47656,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1041",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47700,7 +47700,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1048",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47736,7 +47736,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1054",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47774,7 +47774,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1060",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

@@ -11,10 +11,17 @@ from opwright.forks import wait_before_forks
 from opwright.options import Layout, MemoryFormat
 
 if TYPE_CHECKING:
+    from opwright_codegen.schema import Argument as ParsedArgument
     from opwright_codegen.schema import FunctionSchema
+    from opwright_codegen.schema import FunctionSchema as ParsedSchema
+    from opwright_codegen.schema import Return as ParsedReturn
     from opwright_codegen.types import Type
+    from opwright_codegen.types import Type as ParsedType
 
-__all__ = ["located", "operator_functions", "operator_parts", "parse", "parse_definition", "spell"]
+__all__ = [
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "located", "operator_functions", "operator_parts",
+    "parse", "parse_definition", "spell",
+]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
 # in-place variants look) are not asked of it: PyTorch does not either.

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd.gradients import add, aten
+from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.forks import note_before_forks, other_frames
@@ -16,7 +17,7 @@ from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["accumulate", "add_found"]
+__all__ = ["accumulate"]
 
 _held_in_parent: Final[list[AccumulateGrad]] = []
 
@@ -24,10 +25,7 @@ _held_in_parent: Final[list[AccumulateGrad]] = []
 def _note_held_leaves() -> None:
     """Before a fork: note the leaves that other threads add to, whose locks nobody lets go of in the child."""
     _held_in_parent[:] = [
-        frame.f_locals["leaf"]
-        for frames in other_frames()
-        for frame in frames
-        if frame.f_code in (accumulate.__code__, add_found.__code__)
+        frame.f_locals["leaf"] for frames in other_frames() for frame in frames if frame.f_code is accumulate.__code__
     ]
 
 
@@ -52,19 +50,17 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
         if not leaf.post_hooks:
             return  # nobody could ever see it
         variable = leaf.variable
+    if not variable.keys & GRAD:
+        return  # nobody wants it any more
+    if leaf.shape != variable.shape:
+        raise RuntimeError(
+            f"a gradient of shape {list(leaf.shape)} for a leaf whose shape is {list(variable.shape)} by now: it was "
+            "changed in place, or by an assignment to data, since the graph was made"
+        )
     with leaf.lock:
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:
-            for hook in list(leaf.post_hooks.values()):
-                hook(variable)
-
-
-def add_found(leaf: AccumulateGrad, tensor: Tensor, grad: Tensor) -> None:
-    """Add what `backward(inputs=...)` found for a leaf, and call its hooks."""
-    with leaf.lock:
-        add_to(tensor, grad)
-        for hook in list((leaf.post_hooks or {}).values()):
-            hook(tensor)
+            call_post_accumulate_hooks(leaf.post_hooks, variable)
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:

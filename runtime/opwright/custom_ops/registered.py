@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import Operator, operators
 from opwright.keys import DispatchKey
+from opwright.lost import lost_definitions
 from opwright.ops_namespace import forget
 from opwright.registrations import Kernel, lock
 from opwright.registry import Removable, register
@@ -26,7 +27,7 @@ class Registered:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
-        self._keep = lock.watch(self, functools.partial(_take_back, operator, self._held))
+        self._keep = lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
         """Register a kernel in place of the one for the same purpose."""
@@ -68,6 +69,16 @@ class Registered:
 def _remove_all(held: dict[Any, Removable]) -> None:
     while held:
         held.popitem()[1].remove()
+
+
+def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
+    """Take back what nobody holds any more; errors about what is missing will say so."""
+    with lock:
+        is_defined = operators.get(operator.name) is operator
+        _take_back(operator, held)
+        if is_defined:
+            lost_definitions.note(f"{operator.namespace}::{operator.base}", operator.where)
+            lost_definitions.note(operator.name, operator.where)
 
 
 def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:
