@@ -44,6 +44,7 @@ GENERATOR_ORDER = """
     derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
     names annotations views kernel_calls elementwise metas bindings targets render write show_rules run_tests cli
+    entry
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock

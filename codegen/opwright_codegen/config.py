@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 import tomllib
 from collections.abc import Callable
@@ -85,7 +86,7 @@ class _Reader:
             "strict_kernels": self._boolean,
             "derivatives": lambda key, value: root / self._text(key, value),
             "gradients": self._texts,
-            "uses": self._texts,
+            "uses": self._modules,
         }
         found: dict[str, Any] = {}
         if not isinstance(table, dict):
@@ -120,6 +121,13 @@ class _Reader:
             self._wrong(key, "a list of texts", f'write {key} = ["…"]')
             return ()
         return tuple(value)
+
+    def _modules(self, key: str, value: object) -> tuple[str, ...]:
+        found = self._texts(key, value)
+        for name in found:
+            if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+                self._wrong(key, f"a package's name as Python imports it, not {name!r},", "as in: opwright_aten")
+        return found
 
     def _boolean(self, key: str, value: object) -> bool:
         if not isinstance(value, bool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from opwright_codegen.allowed_names import may_be_method
 from opwright_codegen.derivative_model import Derivative, ForwardDerivative, ForwardKind, Saved
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.foreign_formulas import refuse_sizes
@@ -146,7 +147,7 @@ class Formulas:
 
     def _has(self, attribute: str) -> bool:
         known = (_FACTS, _FACT_CALLS, _OTHER_ATTRIBUTES, self.methods)
-        return any(attribute in names for names in known)
+        return any(attribute in names for names in known) and may_be_method(attribute)
 
 
 def _reason(formula: Formula) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.formula_ast import Attribute, Formula, Kind, Name, Reference, rewrite, walk
+from opwright_codegen.formula_limits import problems
 
 if TYPE_CHECKING:
     from opwright_codegen.schema import FunctionSchema
@@ -44,6 +45,7 @@ class Scope:
     operators: Collection[str] = ()
     functions: Collection[str] = ()
     of: str = "the operator"
+    has_own_attributes: bool = False  # whoever made it looks at attributes by lists of its own
     _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +85,8 @@ class Scope:
         for position, returned in enumerate(schema.returns):
             if returned.name is not None and (outputs is None or position in outputs):
                 names[f"grad_{returned.name}"] = Kind.GRAD
-        return Scope(names | _arguments(schema), operators=operators, functions=functions, of=str(schema.name))
+        names |= _arguments(schema)
+        return Scope(names, (), operators, functions, str(schema.name), has_own_attributes=True)
 
     @staticmethod
     def for_forward(
@@ -99,7 +102,7 @@ class Scope:
                 names |= {f"{name}_p": Kind.PRIMAL, f"{name}_t": Kind.TANGENT}
             else:
                 names[name] = kind
-        return Scope(names, operators=operators, functions=functions, of=str(schema.name))
+        return Scope(names, (), operators, functions, str(schema.name), has_own_attributes=True)
 
     def find(self, name: str) -> Reference | None:
         """What `name` stands for; `from_` also finds the argument `from`."""
@@ -127,7 +130,8 @@ def _arguments(schema: FunctionSchema) -> dict[str, Kind]:
 
 
 def resolve(formula: Formula, scope: Scope) -> Formula:
-    """The formula with a Reference for each Name. Raises SchemaErrors with all names that `scope` has not."""
+    """The formula with a Reference for each Name. Raises SchemaErrors with all names that `scope` has not, then with
+    all that formulas may not do (`allowed_names`)."""
     errors = Errors()
 
     def change(part: Formula) -> Formula | None:
@@ -140,6 +144,10 @@ def resolve(formula: Formula, scope: Scope) -> Formula:
         return Reference(found.kind, found.name, span=part.span)
 
     resolved = rewrite(formula, change)
+    errors.raise_if_any()
+    operators = None if scope.has_own_attributes else scope.operators
+    for problem in problems(resolved, is_of_arrays=scope.names.get("xp") is Kind.MODULE, operators=operators):
+        errors.add(problem)
     errors.raise_if_any()
     return resolved
 

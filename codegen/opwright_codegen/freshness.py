@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernel_modules import module_files
@@ -26,17 +28,30 @@ _STAMP = Path("__pycache__", "opwright.stamp")
 def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path] | None:
     """The output folders, if a run with these options and inputs would change nothing in them; else None."""
     try:
-        stamp = json.loads((base / _STAMP).read_bytes())
+        stamp = _stamp(base)
         folders = [base / name for name in stamp["folders"]]
         return folders if stamp["hash"] == _hash(options, inputs, folders) else None
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, SchemaError):
         return None
+
+
+def _stamp(base: Path) -> Any:
+    """What the last run kept. Raises OSError where something is there that is no file: reading could wait for ever."""
+    path = base / _STAMP
+    if is_special(path):
+        raise FileNotFoundError(path)
+    return json.loads(path.read_bytes())
+
+
+def is_special(path: Path) -> bool:
+    """Whether something is there that is no file, or is reached by a link."""
+    return path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file())
 
 
 def named_modules(base: Path) -> list[str]:
     """The modules that the schemas of the last run name by path: which they are is known when these are read."""
     try:
-        return [str(name) for name in json.loads((base / _STAMP).read_bytes())["named"]]
+        return [str(name) for name in _stamp(base)["named"]]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 
@@ -46,10 +61,11 @@ def keep_stamp(
 ) -> None:
     """Remember that the folders are what a run with these options and inputs gives, some of which were `named`."""
     names = [_relative(folder, base) for folder in folders]
-    with suppress(OSError):  # then the next run is slower
+    with suppress(OSError, SchemaError):  # then the next run is slower
         text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names, "named": sorted(named)})
         (base / _STAMP).parent.mkdir(exist_ok=True)
-        replace_file(base / _STAMP, text)
+        if not is_special(base / _STAMP):
+            replace_file(base / _STAMP, text)
 
 
 def generator_files() -> list[Path]:
@@ -71,7 +87,7 @@ def kernel_files(modules: Iterable[str], roots: Sequence[Path]) -> Iterator[Path
 
 
 def _relative(folder: Path, base: Path) -> str:
-    return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else str(folder.resolve())
+    return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else os.path.realpath(folder)
 
 
 def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
@@ -86,5 +102,7 @@ def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
 
 
 def _add(total: hashlib._Hash, path: Path) -> None:
+    if not path.is_file():  # a pipe can be read once, if at all
+        raise FileNotFoundError(path)
     total.update(str(path).encode("utf-8", "surrogateescape") + b"\0")
     total.update(hashlib.sha256(path.read_bytes()).digest())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ from opwright_codegen.errors import SchemaError
 from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files, named_modules
 from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
+
+_PROVIDED = ("opwright_aten",)  # used unless something else is said: it need not be there yet
 
 if TYPE_CHECKING:
     from opwright_codegen.derivative_model import DerivativeSet
@@ -84,7 +87,7 @@ class Job:
     def used_packages(self) -> tuple[UsedPackage, ...]:
         """The packages whose operators formulas may call. None builds upon itself."""
         outputs = self.output.values() if isinstance(self.output, dict) else (self.output,)
-        own = {folder.resolve().name for folder in outputs if folder is not None}
+        own = {Path(os.path.realpath(folder)).name for folder in outputs if folder is not None}
         return tuple(UsedPackage(name, self.roots) for name in self.uses if name not in own)
 
     def options(self) -> str:
@@ -209,10 +212,13 @@ def render_namespace(
     from opwright_codegen.names import is_word
     from opwright_codegen.render import render
 
-    package = folder.resolve().name if folder else f"opwright_{namespace}"
+    package = Path(os.path.realpath(folder)).name if folder else f"opwright_{namespace}"
     if not is_word(package):
         hint = "its name is that of a Python package"
         raise SchemaError("output-name", f"the folder {package!r} cannot be imported", hint=hint)
+    for used in job.used_packages():
+        if used.name not in _PROVIDED:
+            used.check()
     chosen = operators if len(operators.namespaces) == 1 else _only_namespace(operators, namespace)
     return render(
         chosen,
@@ -263,7 +269,7 @@ def _write_depfile(path: str | None, folders: Sequence[Path], inputs: Sequence[P
     if path is not None:
         targets = [folder / name for folder in folders for name in (MANIFEST, *manifest_names(folder))]
         text = depfile(targets, [*inputs, *generator_files()])
-        if not Path(path).is_file() or Path(path).read_bytes() != text.encode():
+        if Path(path).is_symlink() or not Path(path).is_file() or Path(path).read_bytes() != text.encode():
             replace_file(Path(path), text)
 
 

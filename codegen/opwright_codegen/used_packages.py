@@ -80,7 +80,7 @@ class UsedPackage:
 
     def declarations(self) -> Declarations:
         """The operators, as the package declares them. Raises SchemaError where there is no such package."""
-        self.functions  # noqa: B018 (raises for what is no generated package)
+        self.check()
         path = self._file("ops")
         assert path is not None
         found = _DECLARED.findall(path.read_text(encoding="utf-8"))
@@ -88,6 +88,10 @@ class UsedPackage:
             DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", where) for _, name, text, where in found
         )
         return Declarations(found[0][0] if found else "", operators)
+
+    def check(self) -> None:
+        """Raise SchemaError where Opwright generated no such package."""
+        _ = self.functions
 
     def files(self) -> Iterator[Path]:
         """What is read of the package."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +23,15 @@ __all__ = ["MANIFEST", "Changes", "compare", "content_hash", "depfile", "manifes
 
 MANIFEST = "manifest.json"
 _TEMPORARY = ".opwright-"
+_LEFT = re.compile(r"\.opwright-[0-9]+-.+\.tmp")
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +66,11 @@ class Changes:
         """Do it. Raises OSError where the system refuses."""
         if not self:
             return
+        if os.path.lexists(self.folder) and not self.folder.is_dir():
+            raise SchemaError("foreign-file", f"{_shown(self.folder)} is no folder, and the output is one")
         self.folder.mkdir(parents=True, exist_ok=True)
         with _locked(self.folder):
-            for left in self.folder.rglob(f"{_TEMPORARY}*"):  # of a run that was killed
-                left.unlink(missing_ok=True)
+            self._remove_leftovers()
             unnamed = [name for name in self.created if name not in self.named and name != MANIFEST]
             if unnamed:
                 names = sorted({*self.named, *unnamed})
@@ -70,6 +82,15 @@ class Changes:
             for name in self.removed:
                 _remove(self.folder, name)
             replace_file(self.folder / MANIFEST, self.texts[MANIFEST])
+
+    def _remove_leftovers(self) -> None:
+        """Remove what a run that was killed was writing: what has the name that we give, for a file of ours."""
+        for name in {*self.texts, *self.named}:
+            path = self.folder / name
+            if not is_reached_by_link(self.folder, name) and path.parent.is_dir():
+                for left in path.parent.iterdir():
+                    if _LEFT.fullmatch(left.name) and left.name.endswith(f"-{path.name}.tmp") and _is_regular(left):
+                        left.unlink(missing_ok=True)
 
 
 def compare(
@@ -83,6 +104,9 @@ def compare(
     names = sorted(outputs)
     for name in names:
         _check_name(name, folder)
+        if is_reached_by_link(folder, name):
+            hint = "the generator follows no links out of its folder: move the link away"
+            raise SchemaError("foreign-file", f"{_shown(folder / name)} is reached by a symbolic link", hint=hint)
     present = {name: _read(folder / name) for name in names}
     # Read last: what another run has written by now, the manifest names.
     old = _read_manifest(folder, force)
@@ -105,7 +129,7 @@ def compare(
         shown = ", ".join(_shown(folder / name) for name in foreign)
         hint = "move it away, choose another folder, or give --force to replace it"
         raise SchemaError("foreign-file", f"{shown}: exists, and was not generated", hint=hint)
-    gone = () if partial else tuple(name for name in old if name not in outputs and (folder / name).is_file())
+    gone = () if partial else tuple(name for name in old if name not in outputs and _is_ours(folder, name))
     return Changes(folder, texts, tuple(created), tuple(changed), gone, tuple(unchanged), frozenset(old))
 
 
@@ -123,13 +147,19 @@ def content_hash(data: bytes) -> str:
 
 def replace_file(path: Path, text: str) -> None:
     """Make `path` hold `text`, at once: whoever reads it sees the old file or the new one."""
+    _check_regular(path)
     temporary = path.with_name(f"{_TEMPORARY}{os.getpid()}-{path.name}.tmp")
     try:
-        temporary.write_bytes(text.encode())
+        with temporary.open("xb") as file:  # a new one: what has the name already is somebody's
+            file.write(text.encode())
         os.replace(temporary, path)
-    except BaseException:
+    except FileExistsError:
+        raise
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.filename is None:  # a full disk
+            error.filename = str(path)
         raise
 
 
@@ -183,12 +213,36 @@ def _check_name(name: str, folder: Path) -> None:
 
 def _read(path: Path) -> bytes | None:
     """None where there is no such file. Raises SchemaError where something else is in its place."""
+    _check_regular(path)
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except IsADirectoryError:
-        raise SchemaError("foreign-file", f"{_shown(path)} is a folder", hint="a file is to be written there") from None
+
+
+def _check_regular(path: Path) -> None:
+    """Raise SchemaError unless a file is there, or nothing: no folder, link, pipe, socket or device is replaced."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not stat.S_ISREG(mode):
+        kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no file")
+        raise SchemaError("foreign-file", f"{_shown(path)} is {kind}", hint="a file is to be written there")
+
+
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _is_ours(folder: Path, name: str) -> bool:
+    """Whether a file that the manifest names is one, in the folder itself."""
+    return _is_regular(folder / name) and not is_reached_by_link(folder, name)
+
+
+def is_reached_by_link(folder: Path, name: str) -> bool:
+    """Whether a folder between this one and a file in it is a symbolic link."""
+    return any((folder / parent).is_symlink() for parent in PurePosixPath(name).parents if parent.parts)
 
 
 def _remove(folder: Path, name: str) -> None:

@@ -16,13 +16,14 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from opwright.interrupts import HeldSignals, is_main_thread
 
 __all__ = ["hold_over_forks", "note_before_forks", "other_frames", "wait_before_forks"]
 
-_PATIENCE: Final = 10.0  # seconds
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
 _IMPORT: Final = "<frozen importlib._bootstrap>"
 
@@ -50,7 +51,7 @@ def hold_over_forks(lock: Lock) -> None:
     _locks.append(weakref.ref(lock, _locks.remove))
 
 
-def wait_before_forks(function: Callable[..., Any]) -> Callable[..., Any]:
+def wait_before_forks(function: _Function) -> _Function:
     """Have forks wait until no other thread is in this function, which must run no code of users. A decorator."""
     _awaited.add(function.__code__)
     return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # what `signal` wraps, without its enumerations: a tenth of the time
+import importlib
 import signal
 import threading
 from types import FrameType
@@ -10,6 +10,8 @@ from typing import Any, Final, Protocol
 
 __all__ = ["HeldSignals", "is_main_thread", "take"]
 
+# What `signal` wraps, without its enumerations: a tenth of the time.
+_signal: Final = importlib.import_module("_signal")
 _NAMES: Final = (
     "SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGXCPU",
     "SIGBREAK",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -107,12 +108,10 @@ class Packet:
             return operator.straight_stub(*args, **kwargs)
         bound = None
         if operator is not None:
-            try:
+            with contextlib.suppress(ArgumentError):  # an int too big, for instance, which another overload may take
                 bound = operator.signature.bind(args, kwargs)
-            except ArgumentError:  # an int too big, for instance, which another overload may take
-                key = None
         if operator is None or bound is None:
-            operator, bound = self._choose(args, kwargs, key)
+            operator, bound = self._choose(args, kwargs, key if operator is None else None)
         return operator.call(*bound)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:

@@ -43,6 +43,9 @@ class RegistryLock:
         if self._owner != me:
             _, self._held_signals = take(self._lock)
             self._owner = me
+            self._depth = 1
+            self._do_waiting()  # what died before must not be met any more, whoever was to see to it
+            self._depth = 0
         self._depth += 1
 
     def __exit__(
@@ -82,16 +85,19 @@ class RegistryLock:
         while self._waiting and self._lock.acquire(blocking=False):
             self._owner, self._depth = threading.get_ident(), 1
             try:
-                while self._waiting:
-                    death = self._waiting.popleft()
-                    self._watched.discard(death)
-                    if death.action is not None:
-                        death.action()
+                self._do_waiting()
             finally:
                 self._depth = 0
                 self._release()
         if signals is not None:
             signals.deliver()
+
+    def _do_waiting(self) -> None:
+        while self._waiting:
+            death = self._waiting.popleft()
+            self._watched.discard(death)
+            if death.action is not None:
+                death.action()
 
     def hold_for_fork(self, patience: float) -> bool:
         """Take the lock, unless that takes longer than so many seconds: then return False."""

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
-import opwright
 from declared import functional_of, of_kind
 from on_cuda import (
     MARKS,
@@ -26,9 +25,11 @@ from on_cuda import (
     run,
     samples_of,
 )
-from opwright_codegen.schema import SchemaKind
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
+
+import opwright
+from opwright_codegen.schema import SchemaKind
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 

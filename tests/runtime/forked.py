@@ -33,8 +33,10 @@ def define_library(name: str) -> None:
 
 
 def define_custom_operator(name: str) -> None:
-    schema = "(Tensor x, int n) -> Tensor"
-    made = library.custom_op(f"forked::{name}", lambda x, n: x * n, mutates_args=(), schema=schema)
+    def multiply(x: opwright.Tensor, n: int) -> opwright.Tensor:
+        return x * n
+
+    made = library.custom_op(f"forked::{name}", multiply, mutates_args=())
     made.register_autograd(lambda ctx, grad: (grad, None))
     made(opwright.ones(2, requires_grad=True), 2).sum().backward()
 
@@ -70,7 +72,7 @@ ACTIONS: tuple[Callable[[str], None], ...] = (
 
 def main(folder: str, forks: int) -> None:
     sys.path.insert(0, folder)
-    importlib.import_module("interrupted_ops")  # a module that a fork finds half imported is lost to the child
+    importlib.import_module("interrupted_ops")  # what a fork finds half imported by users is lost to the child
     sys.setswitchinterval(1e-4)
     stop = threading.Event()
     errors: list[BaseException] = []

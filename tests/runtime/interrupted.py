@@ -126,15 +126,18 @@ def check() -> None:
                 assert _parts(operator._compute_entry(key, operator.registrations)) == _parts(entry)
         for name in kernels:
             assert name in operators, f"{name} has kernels, and is not defined"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert signal.getsignal(signal.SIGALRM) is interrupt
+    assert signal.getsignal(signal.SIGINT) is signal.getsignal(signal.SIGALRM) is interrupt
 
 
 def _parts(entry: Entry) -> tuple[str, object]:
     return entry.rule, None if entry.registration is None else entry.registration.kernel
 
 
+came: list[int] = []  # the signals of one round
+
+
 def interrupt(number: int, frame: Any) -> None:
+    came.append(number)
     raise KeyboardInterrupt
 
 
@@ -146,7 +149,8 @@ def interrupted(action: Callable[[], None], delay: float, by_timer: bool) -> boo
         else:
             threading.Thread(target=_kill, args=(delay,)).start()
         action()
-        time.sleep(0.5)  # it comes now at the latest
+        while not came:
+            time.sleep(0.01)  # it comes now at the latest
     except KeyboardInterrupt:
         return True
     return False
@@ -161,6 +165,7 @@ def _kill(delay: float) -> None:
 
 def main(folder: str, rounds: int, seed: int) -> None:
     sys.path.insert(0, folder)
+    signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGALRM, interrupt)
     draw = random.Random(seed)
     times = {}
@@ -172,6 +177,7 @@ def main(folder: str, rounds: int, seed: int) -> None:
         times[action] = time.perf_counter() - begin
     for number in range(rounds):
         action = ACTIONS[number % len(ACTIONS)]
+        came.clear()
         try:
             count += interrupted(action, draw.uniform(1e-6, times[action]), by_timer=draw.random() < 0.5)
             gc.collect()

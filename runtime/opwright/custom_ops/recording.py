@@ -59,7 +59,7 @@ class OperatorContext(FunctionCtx):
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`. (`keep` looks at them.)"""
         self._to_save = tensors
 
-    needs_input_grad = _NeedsInputGrad()  # type: ignore[assignment]
+    needs_input_grad = _NeedsInputGrad()
 
     def apply(self, *grads: Any) -> Sequence[Any]:
         """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""

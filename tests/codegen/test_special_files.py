@@ -1,0 +1,133 @@
+"""What is no plain file, in the places that the generator writes to: nothing is replaced, removed or waited for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+OPERATORS = """
+- func: special::f(Tensor x) -> Tensor
+  meta: pointwise(x)
+  dispatch:
+    CPU, CUDA: xp.sin(x)
+"""
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="other special files there")
+
+
+def _socket(path: Path) -> None:
+    here = Path.cwd()
+    os.chdir(path.parent)  # names of sockets are short
+    try:
+        socket.socket(socket.AF_UNIX).bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def _outside(path: Path) -> Path:
+    outside = Path(os.environ["OUTSIDE"])
+    outside.write_text("outside")
+    return outside
+
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    "folder": lambda path: path.mkdir(),
+    "pipe": os.mkfifo,
+    "socket": _socket,
+    "device": lambda path: path.symlink_to("/dev/full"),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link outside": lambda path: path.symlink_to(_outside(path)),
+    "loop": lambda path: path.symlink_to(path.name),
+}
+_COMMAND = "import sys; from opwright_codegen.entry import main; sys.exit(main())"
+PLACES = ("out/ops.py", "out/manifest.json", "out/__pycache__/opwright.stamp", "depfile", "out")
+
+
+def _generate(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", _COMMAND, "generate", "ops.yaml", "-o", "out", *more]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OUTSIDE", str(tmp_path / "outside"))
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "ops.yaml").write_text(OPERATORS)
+    return made
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_file_stays(folder: Path, kind: str, place: str) -> None:
+    path = folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    KINDS[kind](path)
+    before = path.lstat()
+    done = _generate(folder, *(["--depfile", "depfile"] if place == "depfile" else []))
+    assert done.returncode in (0, 1, 2)
+    assert "Traceback" not in done.stderr
+    assert "an error of its own" not in done.stderr
+    if (kind, place) != ("folder", "out") and not place.endswith(".stamp"):
+        assert done.returncode != 0
+        assert place.partition("/")[0] in done.stderr
+    after = path.lstat()
+    assert (after.st_mode, after.st_ino) == (before.st_mode, before.st_ino)
+    outside = folder.parent / "outside"
+    assert not outside.exists() or outside.read_text() == "outside"
+
+
+def test_a_device_for_a_depfile_stays(folder: Path) -> None:
+    done = _generate(folder, "--depfile", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full is a device" in done.stderr
+    assert Path("/dev/full").is_char_device()
+
+
+def test_nothing_is_removed_by_way_of_a_link(folder: Path) -> None:
+    assert _generate(folder).returncode == 0
+    victim = folder / "elsewhere"
+    victim.mkdir()
+    (victim / "mine.py").write_text("mine")
+    (folder / "out" / "sub").symlink_to(victim)
+    manifest = folder / "out" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"ops.py":', '"sub/mine.py": "0", "ops.py":'))
+    _generate(folder, "--force")
+    assert (victim / "mine.py").read_text() == "mine"
+
+
+def test_files_of_users_that_look_temporary_stay(folder: Path) -> None:
+    assert _generate(folder).returncode == 0
+    ours = folder / "out" / ".opwright-123-ops.py.tmp"
+    kept = [folder / "out" / name for name in (".opwright-notes", ".opwright-1-mine.py.tmp", ".opwright-x")]
+    for path in (ours, *kept):
+        path.write_text("text")
+    (folder / "ops.yaml").write_text(OPERATORS.replace("sin", "cos"))
+    assert _generate(folder).returncode == 0
+    assert not ours.exists()
+    assert [path.read_text() for path in kept] == ["text"] * 3
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr", "stdin"])
+def test_closed_streams_are_no_error(folder: Path, closed: str) -> None:
+    number = {"stdin": 0, "stdout": 1, "stderr": 2}[closed]
+    shell = f'exec "$0" -c "$1" generate ops.yaml -o out {number}{"<" if closed == "stdin" else ">"}&-'
+    done = subprocess.run(["sh", "-c", shell, sys.executable, _COMMAND], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "out" / "ops.py").exists()
+
+
+@pytest.mark.parametrize("name", ["my-package", "a..b", "class", "nosuchpkg", "3x", "a b", "é", ".", "os"])
+def test_a_package_to_use_is_there_and_generated(folder: Path, name: str) -> None:
+    (folder / "pyproject.toml").write_text(
+        f'[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "out"\nuses = ["{name}"]\n', encoding="utf-8"
+    )
+    done = _generate(folder)
+    assert done.returncode in (1, 2), done.stdout
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
