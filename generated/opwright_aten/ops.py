@@ -4111,14 +4111,14 @@ _positive.stub = positive
 
 _conj = declare(
     "aten::conj",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:708",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:710",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# conj(Tensor(a) self) -> Tensor(a)
+# conj(Tensor self) -> Tensor
 def conj(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -4143,7 +4143,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:711",
+    where="schemas/pointwise.yaml:714",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4173,7 +4173,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:717",
+    where="schemas/pointwise.yaml:720",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4204,7 +4204,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:723",
+    where="schemas/pointwise.yaml:726",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4220,7 +4220,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:728",
+    where="schemas/pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4250,7 +4250,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:731",
+    where="schemas/pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4280,7 +4280,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:734",
+    where="schemas/pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4310,7 +4310,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:737",
+    where="schemas/pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4340,7 +4340,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="schemas/pointwise.yaml:740",
+    where="schemas/pointwise.yaml:743",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4370,7 +4370,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="schemas/pointwise.yaml:746",
+    where="schemas/pointwise.yaml:749",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4400,7 +4400,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4431,7 +4431,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4463,7 +4463,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:765",
+    where="schemas/pointwise.yaml:768",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4493,7 +4493,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:770",
+    where="schemas/pointwise.yaml:773",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4524,7 +4524,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:775",
+    where="schemas/pointwise.yaml:778",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4540,7 +4540,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4570,7 +4570,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4600,7 +4600,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:796",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4630,7 +4630,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:801",
+    where="schemas/pointwise.yaml:804",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4660,7 +4660,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:812",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4690,7 +4690,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:819",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4722,7 +4722,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:826",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4754,7 +4754,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:832",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4784,7 +4784,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:839",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4816,7 +4816,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:846",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4848,7 +4848,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:852",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4878,7 +4878,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:859",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4910,7 +4910,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:866",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4942,7 +4942,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:872",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4972,7 +4972,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:879",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5004,7 +5004,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:886",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5036,7 +5036,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:892",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5066,7 +5066,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:899",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5098,7 +5098,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:906",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5130,7 +5130,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:912",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5160,7 +5160,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:919",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5192,7 +5192,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:926",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5222,7 +5222,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:933",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5254,7 +5254,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:940",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5284,7 +5284,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:947",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5314,7 +5314,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5344,7 +5344,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:963",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5374,7 +5374,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:970",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5406,7 +5406,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:977",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5436,7 +5436,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:984",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5468,7 +5468,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:991",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5498,7 +5498,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:998",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5530,7 +5530,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1005",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5560,7 +5560,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1012",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5592,7 +5592,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1019",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5622,7 +5622,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1026",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5654,7 +5654,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1033",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5684,7 +5684,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1040",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5717,7 +5717,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1047",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5758,7 +5758,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1053",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5801,7 +5801,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1059",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5849,7 +5849,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1062",
+    where="schemas/pointwise.yaml:1065",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5891,7 +5891,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1065",
+    where="schemas/pointwise.yaml:1068",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -5927,7 +5927,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1071",
+    where="schemas/pointwise.yaml:1074",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -20887,14 +20887,14 @@ _mT.stub = mT
 
 _mH = declare(
     "aten::mH",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:175",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:176",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# mH(Tensor(a) self) -> Tensor(a)
+# mH(Tensor self) -> Tensor
 def mH(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20917,14 +20917,14 @@ _mH.stub = mH
 
 _adjoint = declare(
     "aten::adjoint",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:178",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:180",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# adjoint(Tensor(a) self) -> Tensor(a)
+# adjoint(Tensor self) -> Tensor
 def adjoint(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20947,14 +20947,14 @@ _adjoint.stub = adjoint
 
 _matrix_H = declare(
     "aten::matrix_H",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:181",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:184",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# matrix_H(Tensor(a) self) -> Tensor(a)
+# matrix_H(Tensor self) -> Tensor
 def matrix_H(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -20979,7 +20979,7 @@ _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:184",
+    where="schemas/views.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21009,7 +21009,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:189",
+    where="schemas/views.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21039,7 +21039,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/views.yaml:194",
+    where="schemas/views.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21073,7 +21073,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:199",
+    where="schemas/views.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21103,7 +21103,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="schemas/views.yaml:202",
+    where="schemas/views.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21137,7 +21137,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="schemas/views.yaml:205",
+    where="schemas/views.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21171,7 +21171,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:208",
+    where="schemas/views.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21205,7 +21205,7 @@ _broadcast_tensors = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:213",
+    where="schemas/views.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21233,7 +21233,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:215",
+    where="schemas/views.yaml:219",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21263,7 +21263,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:219",
+    where="schemas/views.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21291,7 +21291,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:221",
+    where="schemas/views.yaml:225",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21321,7 +21321,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:225",
+    where="schemas/views.yaml:229",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21349,7 +21349,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:228",
+    where="schemas/views.yaml:232",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21379,7 +21379,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:232",
+    where="schemas/views.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21407,7 +21407,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:237",
+    where="schemas/views.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21441,7 +21441,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:240",
+    where="schemas/views.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21475,7 +21475,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:243",
+    where="schemas/views.yaml:247",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21512,7 +21512,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:246",
+    where="schemas/views.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21544,7 +21544,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:249",
+    where="schemas/views.yaml:253",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21578,7 +21578,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:252",
+    where="schemas/views.yaml:256",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21610,7 +21610,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:255",
+    where="schemas/views.yaml:259",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21644,7 +21644,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:258",
+    where="schemas/views.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21676,7 +21676,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:261",
+    where="schemas/views.yaml:265",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21710,7 +21710,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:268",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21744,7 +21744,7 @@ _unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:274",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21778,7 +21778,7 @@ _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:276",
+    where="schemas/views.yaml:280",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -21812,7 +21812,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:282",
+    where="schemas/views.yaml:286",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21848,7 +21848,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:288",
+    where="schemas/views.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21880,7 +21880,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:294",
+    where="schemas/views.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21910,7 +21910,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:300",
+    where="schemas/views.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21940,7 +21940,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:306",
+    where="schemas/views.yaml:310",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21970,7 +21970,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:309",
+    where="schemas/views.yaml:313",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22000,7 +22000,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:314",
+    where="schemas/views.yaml:318",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22030,7 +22030,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:320",
+    where="schemas/views.yaml:324",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22064,7 +22064,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:326",
+    where="schemas/views.yaml:330",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22098,7 +22098,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:332",
+    where="schemas/views.yaml:336",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22132,7 +22132,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:338",
+    where="schemas/views.yaml:342",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22164,7 +22164,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:344",
+    where="schemas/views.yaml:348",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22194,7 +22194,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:350",
+    where="schemas/views.yaml:354",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22226,7 +22226,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:356",
+    where="schemas/views.yaml:360",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22260,7 +22260,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:362",
+    where="schemas/views.yaml:366",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22296,7 +22296,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:368",
+    where="schemas/views.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -22327,7 +22327,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:374",
+    where="schemas/views.yaml:378",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -42282,7 +42282,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:740",
+    where="schemas/pointwise.yaml:743",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42299,7 +42299,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:746",
+    where="schemas/pointwise.yaml:749",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42316,7 +42316,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42332,7 +42332,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42363,7 +42363,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42382,7 +42382,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42415,7 +42415,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42431,7 +42431,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42462,7 +42462,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42478,7 +42478,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42509,7 +42509,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:796",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42526,7 +42526,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:812",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42542,7 +42542,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
+    where="schemas/pointwise.yaml:812",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42573,7 +42573,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:819",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42591,7 +42591,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
+    where="schemas/pointwise.yaml:819",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42624,7 +42624,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:826",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42643,7 +42643,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:832",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42659,7 +42659,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
+    where="schemas/pointwise.yaml:832",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42690,7 +42690,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:839",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42708,7 +42708,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
+    where="schemas/pointwise.yaml:839",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42741,7 +42741,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:846",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42760,7 +42760,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:852",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42776,7 +42776,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
+    where="schemas/pointwise.yaml:852",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42807,7 +42807,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:859",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42825,7 +42825,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
+    where="schemas/pointwise.yaml:859",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42858,7 +42858,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:866",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42877,7 +42877,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:872",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42893,7 +42893,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
+    where="schemas/pointwise.yaml:872",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42924,7 +42924,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:879",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42942,7 +42942,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
+    where="schemas/pointwise.yaml:879",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -42975,7 +42975,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:886",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42994,7 +42994,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:892",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43010,7 +43010,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
+    where="schemas/pointwise.yaml:892",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43041,7 +43041,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:899",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43059,7 +43059,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
+    where="schemas/pointwise.yaml:899",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43092,7 +43092,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:906",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43111,7 +43111,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:912",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43127,7 +43127,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:912",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43158,7 +43158,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:919",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43176,7 +43176,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:919",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43209,7 +43209,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:926",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43225,7 +43225,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:926",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43256,7 +43256,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:933",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43274,7 +43274,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:933",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43307,7 +43307,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:940",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43323,7 +43323,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
+    where="schemas/pointwise.yaml:940",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43354,7 +43354,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:947",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43370,7 +43370,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
+    where="schemas/pointwise.yaml:947",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43401,7 +43401,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43417,7 +43417,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
+    where="schemas/pointwise.yaml:954",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43448,7 +43448,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:963",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43464,7 +43464,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
+    where="schemas/pointwise.yaml:963",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43495,7 +43495,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:970",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43513,7 +43513,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
+    where="schemas/pointwise.yaml:970",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43546,7 +43546,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:977",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43562,7 +43562,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
+    where="schemas/pointwise.yaml:977",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43593,7 +43593,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:984",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43611,7 +43611,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
+    where="schemas/pointwise.yaml:984",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43644,7 +43644,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:991",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43660,7 +43660,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
+    where="schemas/pointwise.yaml:991",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43691,7 +43691,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:998",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43709,7 +43709,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
+    where="schemas/pointwise.yaml:998",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43742,7 +43742,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1005",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43758,7 +43758,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
+    where="schemas/pointwise.yaml:1005",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43789,7 +43789,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1012",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43807,7 +43807,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1012",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43840,7 +43840,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1019",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43856,7 +43856,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
+    where="schemas/pointwise.yaml:1019",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43887,7 +43887,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1026",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43905,7 +43905,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
+    where="schemas/pointwise.yaml:1026",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43938,7 +43938,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1033",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43954,7 +43954,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
+    where="schemas/pointwise.yaml:1033",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -43985,7 +43985,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1040",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44003,7 +44003,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
+    where="schemas/pointwise.yaml:1040",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -44043,7 +44043,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1047",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44079,7 +44079,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1053",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -44117,7 +44117,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1059",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46851,7 +46851,7 @@ _unsafe_split_Tensor_out = declare(
     "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:268",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46872,7 +46872,7 @@ _unsafe_split_with_sizes_out = declare(
     "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:274",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

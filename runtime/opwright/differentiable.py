@@ -244,6 +244,7 @@ class Differentiable:
     def _check_hookable(self) -> None:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._refresh()
 
 
 def check_differentiable(dtype: DType, message: str) -> None:

@@ -51,6 +51,14 @@ def _is_spread(given: list[Any], every: list[Any]) -> bool:
     return not _is_dense(x) or (x.ndim > 0 and not _is_dense(x[1:]))
 
 
+def _shares_and_is_spread(given: list[Any], every: list[Any]) -> bool:
+    x, *others = given
+    place = x.untyped_storage().data_ptr()
+    return any(
+        y.untyped_storage().data_ptr() == place and not (_is_dense(x) and _is_dense(y)) for y in others if y is not x
+    )
+
+
 def _is_dense(x: Any) -> bool:
     step = 1
     for size, stride in sorted(zip(x.shape, x.stride(), strict=True), key=lambda one: (one[1], one[0])):
@@ -74,6 +82,11 @@ KNOWN: tuple[Known, ...] = (
           ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
     Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
           ("x[:-1]", "x.mT)", "(x.mT", "x, x.mT"), _is_spread),
+    Known("likewise", ("y",), _shares_and_is_spread),
+    Known("of no dimension a view as well; PyTorch gives the tensor itself, with a warning", ("x.mT",),
+          lambda given, every: given[0].ndim == 0),
+    Known("PyTorch's tensor then has no version, and is no inference tensor either", ("x.data =",),
+          lambda given, every: given[0].is_inference()),
 )  # fmt: skip
 
 

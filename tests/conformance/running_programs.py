@@ -203,7 +203,7 @@ class Programme:
         mine, other = ours.resolve_conj().numpy(), theirs.resolve_conj().numpy()
         if mine.dtype != other.dtype or mine.shape != other.shape:
             raise self.difference(what, (mine.dtype, mine.shape), (other.dtype, other.shape))
-        bound = BOUNDS.get(mine.dtype.name, 1e-9)
+        bound = max(BOUNDS.get(str(dtype), 1e-9) for dtype in (mine.dtype, *(pair.ours.dtype for pair in self.pairs)))
         with np.errstate(all="ignore"):
             if not np.allclose(mine, other, rtol=bound, atol=bound, equal_nan=True):
                 raise self.difference(what, mine, other)

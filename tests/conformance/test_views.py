@@ -22,9 +22,6 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 # Whether these copy is known when they run; they are here with those that never do.
 MAYBE = ("atleast_1d", "atleast_2d", "atleast_3d", "atleast_1d.Sequence", "broadcast_tensors")
 
-# Conjugates are new tensors: no conjugate is lazy.
-CONJUGATES = ("conj", "mH", "adjoint", "matrix_H")
-
 
 def views() -> list[str]:
     """The functional operators whose results may share memory with an argument."""
@@ -32,7 +29,6 @@ def views() -> list[str]:
         name
         for name, operator in operators().items()
         if operator.schema.kind is SchemaKind.FUNCTIONAL
-        and name not in CONJUGATES
         and (name in MAYBE or any(each.annotation is not None for each in operator.schema.returns))
     ]
 
