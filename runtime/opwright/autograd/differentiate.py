@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd import batched, engine
-from opwright.autograd.accumulate import add_to
 from opwright.autograd.gradients import aten, ones_like
-from opwright.autograd.nodes import AccumulateGrad, Edge, NoHistory
+from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 
@@ -43,9 +42,7 @@ def backward(
     for tensor in wanted:
         if tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
-    targets = _targets(wanted)
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
-    _accumulate(wanted, targets, found, create_graph)
+    engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=_targets(wanted), accumulates=True)
 
 
 def grad(
@@ -70,6 +67,8 @@ def grad(
         )
     keep = create_graph if retain_graph is None else retain_graph
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to grad cannot be empty: name the tensors to differentiate by")
     find = _find_batched if is_grads_batched else _find
     found = find(roots, grad_outputs, _targets(wanted), keep, create_graph)
     for index, (tensor, value) in enumerate(zip(wanted, found, strict=True)):
@@ -165,19 +164,3 @@ def _targets(tensors: tuple[Tensor, ...]) -> list[Edge]:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     # (a view without history is used nowhere)
     return [NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge for tensor in tensors]
-
-
-def _accumulate(tensors: tuple[Tensor, ...], targets: list[Edge], found: list[Any], create_graph: bool) -> None:
-    """Add what `backward(inputs=...)` found; a tensor that is no leaf got its own in the pass, as it retains it."""
-    from opwright.autograd.modes import enable_grad, no_grad
-
-    done: set[int] = set()
-    with enable_grad() if create_graph else no_grad():
-        for tensor, edge, gradient in zip(tensors, targets, found, strict=True):
-            if gradient is None or id(tensor) in done or type(edge) is not AccumulateGrad:
-                continue
-            done.add(id(tensor))
-            with edge.lock:
-                add_to(tensor, gradient)
-                for hook in list((edge.post_hooks or {}).values()):
-                    hook(tensor)

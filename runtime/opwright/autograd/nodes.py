@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.devices import Array, Device
-from opwright.dtypes import DType
+from opwright.dtypes import INEXACT, DType
 from opwright.keys import GRAD
 from opwright.layouts import Shape
 
@@ -119,8 +119,28 @@ class Node:
         return add_hook(self.more().prehooks, hook)
 
     def __call__(self, *grads: Gradient) -> Any:
-        results = tuple(self.apply(*grads))
+        """The gradients of the operands from those of the results that have one; hooks are not called. Raises
+        TypeError for another number of gradients, and for what is neither a Tensor nor None."""
+        from opwright.tensor import Tensor
+
+        wanted, count = self._places()
+        if len(grads) != len(wanted):
+            raise TypeError(f"{self.name()} takes {len(wanted)} gradients, one for each result, got {len(grads)}")
+        for place, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(
+                    f"gradient {place} of {self.name()} must be a Tensor or None, got {type(grad).__name__}"
+                )
+        given = dict(zip(wanted, grads, strict=True))
+        if not self.takes_undefined and all(grad is None for grad in grads):
+            results: tuple[Gradient, ...] = (None,) * len(self.edges)
+        else:
+            results = tuple(self.apply(*map(given.get, range(count))))
         return results[0] if len(results) == 1 else results
+
+    def _places(self) -> tuple[list[int], int]:
+        """The numbers of the results that may have a gradient, and how many results there are."""
+        return [0], 1
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -135,6 +155,10 @@ class MultipleOutputs(Node):
     def apply(self, *grads: Gradient) -> Sequence[Gradient]:
         """The gradients of the operands from those of the results."""
         raise NotImplementedError(f"{type(self).__name__} has no apply")
+
+    def _places(self) -> tuple[list[int], int]:
+        known = enumerate(self.outputs)
+        return [place for place, output in known if output is not None and output[1] in INEXACT], len(self.outputs)
 
     def output(self, number: int) -> Output:
         """Shape, dtype and device of a result."""
