@@ -86,7 +86,7 @@ KNOWN: tuple[Known, ...] = (
     Known("of no dimension a view as well; PyTorch gives the tensor itself, with a warning", ("x.mT",),
           lambda given, every: given[0].ndim == 0),
     Known("PyTorch's tensor then has no version, and is no inference tensor either", ("x.data =",),
-          lambda given, every: given[0].is_inference()),
+          lambda given, every: torch.is_inference_mode_enabled() or any(each.is_inference() for each in given)),
 )  # fmt: skip
 
 

@@ -270,8 +270,8 @@ def strides_of(tensor: Any) -> Any:
     return [step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1 and tensor.numel()]
 
 
-# How far apart elements of both may be.
-BOUNDS = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
+# How far apart elements of both may be in a programme with tensors of these dtypes. (Of integers float32 is computed.)
+BOUNDS = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4, "int64": 1e-4}
 # What both must say of a tensor. A base, and a count of writes, are not noted of inference tensors.
 FACTS: dict[str, Callable[[Any], Any]] = {
     "shape": lambda tensor: tuple(tensor.shape),

@@ -282,10 +282,11 @@ def refresh(view: Tensor) -> None:
             view.edge = NoHistory(view)
             view.keys |= GRAD
         elif type(edge) is NoHistory and base.edge is None:
-            view.edge = None
-            view.keys &= ~GRAD
+            leave_graph(view)
         return
     if base.edge is None and type(edge) in (AccumulateGrad, NoHistory):
+        if type(edge) is NoHistory:
+            leave_graph(view)
         return
     creation = getattr(extra, "creation", "")
     if creation:
