@@ -206,7 +206,6 @@ class Differentiable:
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
-        self._refresh()
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         from opwright.autograd.recording import retain_grad
