@@ -79,7 +79,8 @@ def _is_dense(x: Any) -> bool:
 
 KNOWN: tuple[Known, ...] = (
     Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape),
-    Known("likewise", ("add(x, x.mT, out=x)",), lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
+    Known("likewise", ("add(x, x.mT, out=x)",), 
+          lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
     Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode),
     Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference),
     Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode),
@@ -91,7 +92,8 @@ KNOWN: tuple[Known, ...] = (
     Known("PyTorch's leaf expects gradients of the shape that it had in graphs that are still there",
           ("x.data = x.mT", "x.data = x[0]", "x.data = y"), _is_leaf_of_other_shape),
     Known("likewise", ("t_()", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "as_strided_"),
-          lambda given, every: given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0])),
+          lambda given, every: (
+              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0]))),
     Known("PyTorch takes the parts of complex numbers anew, of the base as it lies by now",
           ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
     Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
