@@ -208,6 +208,8 @@ class Differentiable:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.edge is not None:
+            self._refresh()
         from opwright.autograd.recording import retain_grad
 
         retain_grad(self)

@@ -79,7 +79,7 @@ def _is_dense(x: Any) -> bool:
 
 KNOWN: tuple[Known, ...] = (
     Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape),
-    Known("likewise", ("add(x, x.mT, out=x)",), 
+    Known("likewise", ("add(x, x.mT, out=x)",),
           lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
     Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode),
     Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference),
@@ -112,8 +112,10 @@ def is_known_error(error: Exception, given: list[Any]) -> bool:
 
 
 def is_known_name(ours: str | None, tensor: Any) -> bool:
-    """Whether a view's history is read off its base here, where PyTorch takes parts of complex numbers anew."""
-    return ours == "AsStridedBackward" and tensor._is_view() and tensor.dtype != tensor._base.dtype
+    """Whether a view's history is read off its base here, where PyTorch takes parts of complex numbers anew, and fails
+    in inference mode."""
+    is_of_parts = tensor._is_view() and tensor.dtype != tensor._base.dtype
+    return is_of_parts and (ours == "AsStridedBackward" or torch.is_inference_mode_enabled())
 
 
 def is_comparable(name: str, given: list[Any], every: list[Any]) -> bool:

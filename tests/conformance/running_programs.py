@@ -181,7 +181,7 @@ class Programme:
             if isinstance(theirs, Exception) or isinstance(ours, Exception):
                 theirs, ours = class_of(theirs), class_of(ours)
             theirs = theirs - pair.writes if name == "version" and type(theirs) is int else theirs
-            if ours != theirs and not (name == "grad_fn" and is_known_name(ours, pair.theirs)):
+            if ours != theirs and not (name in ("grad_fn", "is_leaf") and is_known_name(ours, pair.theirs)):
                 raise self.difference(f"{name} of {what}", ours, theirs)
         self.compare_values(f"value of {what}", pair.ours.data, pair.theirs.data, is_shared=True)
         mine, other = pair.ours.grad, gradient_of(pair.theirs)
