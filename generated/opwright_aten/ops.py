@@ -5076,7 +5076,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:796",
+    where="schemas/pointwise.yaml:797",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5110,7 +5110,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:804",
+    where="schemas/pointwise.yaml:805",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5144,7 +5144,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:812",
+    where="schemas/pointwise.yaml:813",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5178,7 +5178,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:819",
+    where="schemas/pointwise.yaml:820",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5214,7 +5214,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:826",
+    where="schemas/pointwise.yaml:827",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5250,7 +5250,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:832",
+    where="schemas/pointwise.yaml:833",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5284,7 +5284,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:839",
+    where="schemas/pointwise.yaml:840",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5320,7 +5320,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:846",
+    where="schemas/pointwise.yaml:847",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5356,7 +5356,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:852",
+    where="schemas/pointwise.yaml:853",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5390,7 +5390,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:859",
+    where="schemas/pointwise.yaml:860",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5426,7 +5426,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:866",
+    where="schemas/pointwise.yaml:867",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5462,7 +5462,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:872",
+    where="schemas/pointwise.yaml:873",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5496,7 +5496,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:879",
+    where="schemas/pointwise.yaml:880",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5532,7 +5532,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:886",
+    where="schemas/pointwise.yaml:887",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5568,7 +5568,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:892",
+    where="schemas/pointwise.yaml:893",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5602,7 +5602,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:899",
+    where="schemas/pointwise.yaml:900",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5638,7 +5638,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:906",
+    where="schemas/pointwise.yaml:907",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5674,7 +5674,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:912",
+    where="schemas/pointwise.yaml:913",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5708,7 +5708,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:919",
+    where="schemas/pointwise.yaml:920",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5744,7 +5744,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:926",
+    where="schemas/pointwise.yaml:927",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5778,7 +5778,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:933",
+    where="schemas/pointwise.yaml:934",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5814,7 +5814,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:940",
+    where="schemas/pointwise.yaml:941",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5848,7 +5848,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:947",
+    where="schemas/pointwise.yaml:949",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5882,7 +5882,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5916,7 +5916,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:963",
+    where="schemas/pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5950,7 +5950,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:970",
+    where="schemas/pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5986,7 +5986,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:977",
+    where="schemas/pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6020,7 +6020,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:984",
+    where="schemas/pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6056,7 +6056,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:991",
+    where="schemas/pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6090,7 +6090,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:998",
+    where="schemas/pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6126,7 +6126,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1005",
+    where="schemas/pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6160,7 +6160,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1012",
+    where="schemas/pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6196,7 +6196,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1019",
+    where="schemas/pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6230,7 +6230,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1026",
+    where="schemas/pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6266,7 +6266,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1033",
+    where="schemas/pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6300,7 +6300,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1040",
+    where="schemas/pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6337,7 +6337,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1047",
+    where="schemas/pointwise.yaml:1051",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6382,7 +6382,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1053",
+    where="schemas/pointwise.yaml:1057",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6429,7 +6429,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1059",
+    where="schemas/pointwise.yaml:1063",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6481,7 +6481,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1065",
+    where="schemas/pointwise.yaml:1069",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6527,7 +6527,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1068",
+    where="schemas/pointwise.yaml:1072",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6567,7 +6567,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1074",
+    where="schemas/pointwise.yaml:1078",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -46050,7 +46050,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:796",
+    where="schemas/pointwise.yaml:797",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46067,7 +46067,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:812",
+    where="schemas/pointwise.yaml:813",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46083,7 +46083,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:812",
+    where="schemas/pointwise.yaml:813",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46118,7 +46118,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:819",
+    where="schemas/pointwise.yaml:820",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46136,7 +46136,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:819",
+    where="schemas/pointwise.yaml:820",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46173,7 +46173,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:826",
+    where="schemas/pointwise.yaml:827",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46192,7 +46192,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:832",
+    where="schemas/pointwise.yaml:833",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46208,7 +46208,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:832",
+    where="schemas/pointwise.yaml:833",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46243,7 +46243,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:839",
+    where="schemas/pointwise.yaml:840",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +46261,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:839",
+    where="schemas/pointwise.yaml:840",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46298,7 +46298,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:846",
+    where="schemas/pointwise.yaml:847",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46317,7 +46317,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:852",
+    where="schemas/pointwise.yaml:853",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46333,7 +46333,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:852",
+    where="schemas/pointwise.yaml:853",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46368,7 +46368,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:859",
+    where="schemas/pointwise.yaml:860",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46386,7 +46386,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:859",
+    where="schemas/pointwise.yaml:860",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46423,7 +46423,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:866",
+    where="schemas/pointwise.yaml:867",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46442,7 +46442,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:872",
+    where="schemas/pointwise.yaml:873",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46458,7 +46458,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:872",
+    where="schemas/pointwise.yaml:873",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46493,7 +46493,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:879",
+    where="schemas/pointwise.yaml:880",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46511,7 +46511,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:879",
+    where="schemas/pointwise.yaml:880",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46548,7 +46548,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:886",
+    where="schemas/pointwise.yaml:887",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46567,7 +46567,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:892",
+    where="schemas/pointwise.yaml:893",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46583,7 +46583,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:892",
+    where="schemas/pointwise.yaml:893",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46618,7 +46618,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:899",
+    where="schemas/pointwise.yaml:900",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46636,7 +46636,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:899",
+    where="schemas/pointwise.yaml:900",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46673,7 +46673,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:906",
+    where="schemas/pointwise.yaml:907",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46692,7 +46692,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:912",
+    where="schemas/pointwise.yaml:913",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46708,7 +46708,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:912",
+    where="schemas/pointwise.yaml:913",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46743,7 +46743,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:919",
+    where="schemas/pointwise.yaml:920",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46761,7 +46761,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:919",
+    where="schemas/pointwise.yaml:920",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46798,7 +46798,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:926",
+    where="schemas/pointwise.yaml:927",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46814,7 +46814,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:926",
+    where="schemas/pointwise.yaml:927",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46849,7 +46849,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:933",
+    where="schemas/pointwise.yaml:934",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46867,7 +46867,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:933",
+    where="schemas/pointwise.yaml:934",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46904,7 +46904,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:940",
+    where="schemas/pointwise.yaml:941",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46920,7 +46920,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:940",
+    where="schemas/pointwise.yaml:941",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46955,7 +46955,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:947",
+    where="schemas/pointwise.yaml:949",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46971,7 +46971,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:947",
+    where="schemas/pointwise.yaml:949",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47006,7 +47006,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47022,7 +47022,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47057,7 +47057,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:963",
+    where="schemas/pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47073,7 +47073,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:963",
+    where="schemas/pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47108,7 +47108,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:970",
+    where="schemas/pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47126,7 +47126,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:970",
+    where="schemas/pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47163,7 +47163,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:977",
+    where="schemas/pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47179,7 +47179,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:977",
+    where="schemas/pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47214,7 +47214,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:984",
+    where="schemas/pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47232,7 +47232,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:984",
+    where="schemas/pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47269,7 +47269,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:991",
+    where="schemas/pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47285,7 +47285,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:991",
+    where="schemas/pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47320,7 +47320,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:998",
+    where="schemas/pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47338,7 +47338,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:998",
+    where="schemas/pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47375,7 +47375,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1005",
+    where="schemas/pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47391,7 +47391,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1005",
+    where="schemas/pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47426,7 +47426,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1012",
+    where="schemas/pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47444,7 +47444,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1012",
+    where="schemas/pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47481,7 +47481,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1019",
+    where="schemas/pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47497,7 +47497,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1019",
+    where="schemas/pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47532,7 +47532,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1026",
+    where="schemas/pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47550,7 +47550,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1026",
+    where="schemas/pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47587,7 +47587,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1033",
+    where="schemas/pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47603,7 +47603,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1033",
+    where="schemas/pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47638,7 +47638,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1040",
+    where="schemas/pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47656,7 +47656,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1040",
+    where="schemas/pointwise.yaml:1044",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47700,7 +47700,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1047",
+    where="schemas/pointwise.yaml:1051",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47736,7 +47736,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1053",
+    where="schemas/pointwise.yaml:1057",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47774,7 +47774,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1059",
+    where="schemas/pointwise.yaml:1063",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
