@@ -168,7 +168,10 @@ class Programme:
             if not (other.is_floating_point() or other.is_complex() or table is CASTS):
                 continue
             self.lines[-1] += f" -> v{len(self.pairs)}"
-            self.pairs.append(copies(other, mine) if table is PASSES else Pair(other, mine))
+            pair = copies(other, mine) if table is PASSES else Pair(other, mine)
+            if pair.writes < 0:
+                raise self.difference("writes to a new tensor", mine._version, other._version)
+            self.pairs.append(pair)
         while len(self.pairs) > _MOST:
             del self.pairs[5]
             self.lines.append("del v5")
