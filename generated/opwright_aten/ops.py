@@ -4527,14 +4527,14 @@ _positive.stub = positive
 
 _conj = declare(
     "aten::conj",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:708",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:710",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# conj(Tensor(a) self) -> Tensor(a)
+# conj(Tensor self) -> Tensor
 def conj(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -4563,7 +4563,7 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:711",
+    where="schemas/pointwise.yaml:714",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -4597,7 +4597,7 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:717",
+    where="schemas/pointwise.yaml:720",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4632,7 +4632,7 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:723",
+    where="schemas/pointwise.yaml:726",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -4648,7 +4648,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:728",
+    where="schemas/pointwise.yaml:731",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4682,7 +4682,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:731",
+    where="schemas/pointwise.yaml:734",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4716,7 +4716,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:734",
+    where="schemas/pointwise.yaml:737",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4750,7 +4750,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:737",
+    where="schemas/pointwise.yaml:740",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4784,7 +4784,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="schemas/pointwise.yaml:740",
+    where="schemas/pointwise.yaml:743",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4818,7 +4818,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="schemas/pointwise.yaml:746",
+    where="schemas/pointwise.yaml:749",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4852,7 +4852,7 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4887,7 +4887,7 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4923,7 +4923,7 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:765",
+    where="schemas/pointwise.yaml:768",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4957,7 +4957,7 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:770",
+    where="schemas/pointwise.yaml:773",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -4992,7 +4992,7 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:775",
+    where="schemas/pointwise.yaml:778",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -5008,7 +5008,7 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5042,7 +5042,7 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5076,7 +5076,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:794",
+    where="schemas/pointwise.yaml:797",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5110,7 +5110,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:802",
+    where="schemas/pointwise.yaml:805",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5144,7 +5144,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:810",
+    where="schemas/pointwise.yaml:813",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5178,7 +5178,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:817",
+    where="schemas/pointwise.yaml:820",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5214,7 +5214,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:824",
+    where="schemas/pointwise.yaml:827",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5250,7 +5250,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:830",
+    where="schemas/pointwise.yaml:833",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5284,7 +5284,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:837",
+    where="schemas/pointwise.yaml:840",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5320,7 +5320,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:844",
+    where="schemas/pointwise.yaml:847",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5356,7 +5356,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:850",
+    where="schemas/pointwise.yaml:853",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5390,7 +5390,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:857",
+    where="schemas/pointwise.yaml:860",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5426,7 +5426,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:864",
+    where="schemas/pointwise.yaml:867",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5462,7 +5462,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:870",
+    where="schemas/pointwise.yaml:873",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5496,7 +5496,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:877",
+    where="schemas/pointwise.yaml:880",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5532,7 +5532,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:884",
+    where="schemas/pointwise.yaml:887",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5568,7 +5568,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:890",
+    where="schemas/pointwise.yaml:893",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5602,7 +5602,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:897",
+    where="schemas/pointwise.yaml:900",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5638,7 +5638,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:904",
+    where="schemas/pointwise.yaml:907",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5674,7 +5674,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:910",
+    where="schemas/pointwise.yaml:913",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5708,7 +5708,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:917",
+    where="schemas/pointwise.yaml:920",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5744,7 +5744,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:924",
+    where="schemas/pointwise.yaml:927",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5778,7 +5778,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:931",
+    where="schemas/pointwise.yaml:934",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5814,7 +5814,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:938",
+    where="schemas/pointwise.yaml:941",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5848,7 +5848,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:946",
+    where="schemas/pointwise.yaml:949",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5882,7 +5882,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5916,7 +5916,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:964",
+    where="schemas/pointwise.yaml:967",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5950,7 +5950,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:971",
+    where="schemas/pointwise.yaml:974",
     tags=("pt2_compliant_tag",),
 )
 
@@ -5986,7 +5986,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:978",
+    where="schemas/pointwise.yaml:981",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6020,7 +6020,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:985",
+    where="schemas/pointwise.yaml:988",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6056,7 +6056,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:992",
+    where="schemas/pointwise.yaml:995",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6090,7 +6090,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:999",
+    where="schemas/pointwise.yaml:1002",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6126,7 +6126,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1006",
+    where="schemas/pointwise.yaml:1009",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6160,7 +6160,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1013",
+    where="schemas/pointwise.yaml:1016",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6196,7 +6196,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1020",
+    where="schemas/pointwise.yaml:1023",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6230,7 +6230,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1027",
+    where="schemas/pointwise.yaml:1030",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6266,7 +6266,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1037",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6300,7 +6300,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1041",
+    where="schemas/pointwise.yaml:1044",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6337,7 +6337,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1048",
+    where="schemas/pointwise.yaml:1051",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6382,7 +6382,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1054",
+    where="schemas/pointwise.yaml:1057",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6429,7 +6429,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1060",
+    where="schemas/pointwise.yaml:1063",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6481,7 +6481,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1066",
+    where="schemas/pointwise.yaml:1069",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6527,7 +6527,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1069",
+    where="schemas/pointwise.yaml:1072",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6567,7 +6567,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1075",
+    where="schemas/pointwise.yaml:1078",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -22805,14 +22805,14 @@ _mT.stub = mT
 
 _mH = declare(
     "aten::mH",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:175",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:176",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# mH(Tensor(a) self) -> Tensor(a)
+# mH(Tensor self) -> Tensor
 def mH(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -22839,14 +22839,14 @@ _mH.stub = mH
 
 _adjoint = declare(
     "aten::adjoint",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:178",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:180",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# adjoint(Tensor(a) self) -> Tensor(a)
+# adjoint(Tensor self) -> Tensor
 def adjoint(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -22873,14 +22873,14 @@ _adjoint.stub = adjoint
 
 _matrix_H = declare(
     "aten::matrix_H",
-    "(Tensor(a) self) -> Tensor(a)",
+    "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:181",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:184",
+    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
 
-# matrix_H(Tensor(a) self) -> Tensor(a)
+# matrix_H(Tensor self) -> Tensor
 def matrix_H(self: Tensor) -> Tensor:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -22909,7 +22909,7 @@ _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:184",
+    where="schemas/views.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22943,7 +22943,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:189",
+    where="schemas/views.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22977,7 +22977,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/views.yaml:194",
+    where="schemas/views.yaml:198",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23015,7 +23015,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:199",
+    where="schemas/views.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23049,7 +23049,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="schemas/views.yaml:202",
+    where="schemas/views.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23087,7 +23087,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="schemas/views.yaml:205",
+    where="schemas/views.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23125,7 +23125,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:208",
+    where="schemas/views.yaml:212",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23163,7 +23163,7 @@ _broadcast_tensors = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:213",
+    where="schemas/views.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23193,7 +23193,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:215",
+    where="schemas/views.yaml:219",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23227,7 +23227,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:219",
+    where="schemas/views.yaml:223",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23257,7 +23257,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:221",
+    where="schemas/views.yaml:225",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23291,7 +23291,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:225",
+    where="schemas/views.yaml:229",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23321,7 +23321,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:228",
+    where="schemas/views.yaml:232",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23355,7 +23355,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:232",
+    where="schemas/views.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23385,7 +23385,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:237",
+    where="schemas/views.yaml:241",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23423,7 +23423,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:240",
+    where="schemas/views.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23461,7 +23461,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:243",
+    where="schemas/views.yaml:247",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23502,7 +23502,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:246",
+    where="schemas/views.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23538,7 +23538,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:249",
+    where="schemas/views.yaml:253",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23576,7 +23576,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:252",
+    where="schemas/views.yaml:256",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23612,7 +23612,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:255",
+    where="schemas/views.yaml:259",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23650,7 +23650,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:258",
+    where="schemas/views.yaml:262",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23686,7 +23686,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:261",
+    where="schemas/views.yaml:265",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23724,7 +23724,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:268",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23762,7 +23762,7 @@ _unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:274",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23800,7 +23800,7 @@ _unsafe_chunk = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:276",
+    where="schemas/views.yaml:280",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23838,7 +23838,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:282",
+    where="schemas/views.yaml:286",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23878,7 +23878,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:288",
+    where="schemas/views.yaml:292",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23914,7 +23914,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:294",
+    where="schemas/views.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23948,7 +23948,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:300",
+    where="schemas/views.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23982,7 +23982,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:306",
+    where="schemas/views.yaml:310",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24016,7 +24016,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:309",
+    where="schemas/views.yaml:313",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24050,7 +24050,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:314",
+    where="schemas/views.yaml:318",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24084,7 +24084,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:320",
+    where="schemas/views.yaml:324",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24122,7 +24122,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:326",
+    where="schemas/views.yaml:330",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24160,7 +24160,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:332",
+    where="schemas/views.yaml:336",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24198,7 +24198,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:338",
+    where="schemas/views.yaml:342",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24234,7 +24234,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:344",
+    where="schemas/views.yaml:348",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24268,7 +24268,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:350",
+    where="schemas/views.yaml:354",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24304,7 +24304,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:356",
+    where="schemas/views.yaml:360",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24342,7 +24342,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:362",
+    where="schemas/views.yaml:366",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24382,7 +24382,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:368",
+    where="schemas/views.yaml:372",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24417,7 +24417,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:374",
+    where="schemas/views.yaml:378",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -45807,7 +45807,7 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:740",
+    where="schemas/pointwise.yaml:743",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45824,7 +45824,7 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:746",
+    where="schemas/pointwise.yaml:749",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45841,7 +45841,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45857,7 +45857,7 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:755",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45892,7 +45892,7 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45911,7 +45911,7 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
+    where="schemas/pointwise.yaml:762",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45948,7 +45948,7 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -45964,7 +45964,7 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
+    where="schemas/pointwise.yaml:782",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -45999,7 +45999,7 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46015,7 +46015,7 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
+    where="schemas/pointwise.yaml:789",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46050,7 +46050,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:794",
+    where="schemas/pointwise.yaml:797",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46067,7 +46067,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:810",
+    where="schemas/pointwise.yaml:813",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46083,7 +46083,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:810",
+    where="schemas/pointwise.yaml:813",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46118,7 +46118,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:817",
+    where="schemas/pointwise.yaml:820",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46136,7 +46136,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:817",
+    where="schemas/pointwise.yaml:820",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46173,7 +46173,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:824",
+    where="schemas/pointwise.yaml:827",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46192,7 +46192,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:830",
+    where="schemas/pointwise.yaml:833",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46208,7 +46208,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:830",
+    where="schemas/pointwise.yaml:833",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46243,7 +46243,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:837",
+    where="schemas/pointwise.yaml:840",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46261,7 +46261,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:837",
+    where="schemas/pointwise.yaml:840",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46298,7 +46298,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:844",
+    where="schemas/pointwise.yaml:847",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46317,7 +46317,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:850",
+    where="schemas/pointwise.yaml:853",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46333,7 +46333,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:850",
+    where="schemas/pointwise.yaml:853",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46368,7 +46368,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:857",
+    where="schemas/pointwise.yaml:860",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46386,7 +46386,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:857",
+    where="schemas/pointwise.yaml:860",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46423,7 +46423,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:864",
+    where="schemas/pointwise.yaml:867",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46442,7 +46442,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:870",
+    where="schemas/pointwise.yaml:873",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46458,7 +46458,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:870",
+    where="schemas/pointwise.yaml:873",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46493,7 +46493,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:877",
+    where="schemas/pointwise.yaml:880",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46511,7 +46511,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:877",
+    where="schemas/pointwise.yaml:880",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46548,7 +46548,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:884",
+    where="schemas/pointwise.yaml:887",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46567,7 +46567,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:890",
+    where="schemas/pointwise.yaml:893",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46583,7 +46583,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:890",
+    where="schemas/pointwise.yaml:893",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46618,7 +46618,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:897",
+    where="schemas/pointwise.yaml:900",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46636,7 +46636,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:897",
+    where="schemas/pointwise.yaml:900",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46673,7 +46673,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:904",
+    where="schemas/pointwise.yaml:907",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46692,7 +46692,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:910",
+    where="schemas/pointwise.yaml:913",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46708,7 +46708,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:910",
+    where="schemas/pointwise.yaml:913",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46743,7 +46743,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:917",
+    where="schemas/pointwise.yaml:920",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46761,7 +46761,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:917",
+    where="schemas/pointwise.yaml:920",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46798,7 +46798,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:924",
+    where="schemas/pointwise.yaml:927",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46814,7 +46814,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:924",
+    where="schemas/pointwise.yaml:927",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46849,7 +46849,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:931",
+    where="schemas/pointwise.yaml:934",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46867,7 +46867,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:931",
+    where="schemas/pointwise.yaml:934",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46904,7 +46904,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:938",
+    where="schemas/pointwise.yaml:941",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46920,7 +46920,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:938",
+    where="schemas/pointwise.yaml:941",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -46955,7 +46955,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:946",
+    where="schemas/pointwise.yaml:949",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46971,7 +46971,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:946",
+    where="schemas/pointwise.yaml:949",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47006,7 +47006,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47022,7 +47022,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:954",
+    where="schemas/pointwise.yaml:957",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47057,7 +47057,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:964",
+    where="schemas/pointwise.yaml:967",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47073,7 +47073,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:964",
+    where="schemas/pointwise.yaml:967",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47108,7 +47108,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:971",
+    where="schemas/pointwise.yaml:974",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47126,7 +47126,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:971",
+    where="schemas/pointwise.yaml:974",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47163,7 +47163,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:978",
+    where="schemas/pointwise.yaml:981",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47179,7 +47179,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:978",
+    where="schemas/pointwise.yaml:981",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47214,7 +47214,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:985",
+    where="schemas/pointwise.yaml:988",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47232,7 +47232,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:985",
+    where="schemas/pointwise.yaml:988",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47269,7 +47269,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:992",
+    where="schemas/pointwise.yaml:995",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47285,7 +47285,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:992",
+    where="schemas/pointwise.yaml:995",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47320,7 +47320,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:999",
+    where="schemas/pointwise.yaml:1002",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47338,7 +47338,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:999",
+    where="schemas/pointwise.yaml:1002",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47375,7 +47375,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1006",
+    where="schemas/pointwise.yaml:1009",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47391,7 +47391,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1006",
+    where="schemas/pointwise.yaml:1009",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47426,7 +47426,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1013",
+    where="schemas/pointwise.yaml:1016",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47444,7 +47444,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1013",
+    where="schemas/pointwise.yaml:1016",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47481,7 +47481,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1020",
+    where="schemas/pointwise.yaml:1023",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47497,7 +47497,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1020",
+    where="schemas/pointwise.yaml:1023",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47532,7 +47532,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1027",
+    where="schemas/pointwise.yaml:1030",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47550,7 +47550,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1027",
+    where="schemas/pointwise.yaml:1030",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47587,7 +47587,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1037",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47603,7 +47603,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1037",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47638,7 +47638,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1041",
+    where="schemas/pointwise.yaml:1044",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47656,7 +47656,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1041",
+    where="schemas/pointwise.yaml:1044",
     tags=("generated", "inplace", "pt2_compliant_tag"),
 )
 
@@ -47700,7 +47700,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1048",
+    where="schemas/pointwise.yaml:1051",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47736,7 +47736,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1054",
+    where="schemas/pointwise.yaml:1057",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47774,7 +47774,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1060",
+    where="schemas/pointwise.yaml:1063",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50568,7 +50568,7 @@ _unsafe_split_Tensor_out = declare(
     "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:268",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50589,7 +50589,7 @@ _unsafe_split_with_sizes_out = declare(
     "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:274",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 

@@ -206,9 +206,10 @@ class Differentiable:
 
     def retain_grad(self: Any) -> None:
         """Keep the gradient of a tensor that is no leaf in `grad` too. Raises RuntimeError if it has none."""
-        self._refresh()
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.edge is not None:
+            self._refresh()
         from opwright.autograd.recording import retain_grad
 
         retain_grad(self)
@@ -244,6 +245,7 @@ class Differentiable:
     def _check_hookable(self) -> None:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._refresh()
 
 
 def check_differentiable(dtype: DType, message: str) -> None:

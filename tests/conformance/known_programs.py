@@ -20,6 +20,15 @@ def _is_inference_mode(given: list[Any], every: list[Any]) -> bool:
     return bool(torch.is_inference_mode_enabled())
 
 
+def _is_inference(given: list[Any], every: list[Any]) -> bool:
+    return bool(given[0].is_inference())
+
+
+def _changes_when_turned(x: Any) -> bool:
+    """Whether a tensor has another shape when it is turned: all but a square matrix."""
+    return x.ndim != 2 or x.shape[0] != x.shape[1]
+
+
 def _has_other_shape(given: list[Any], every: list[Any]) -> bool:
     return len(given) > 1 and given[0].shape != given[1].shape
 
@@ -51,6 +60,14 @@ def _is_spread(given: list[Any], every: list[Any]) -> bool:
     return not _is_dense(x) or (x.ndim > 0 and not _is_dense(x[1:]))
 
 
+def _shares_and_is_spread(given: list[Any], every: list[Any]) -> bool:
+    x, *others = given
+    place = x.untyped_storage().data_ptr()
+    return any(
+        y.untyped_storage().data_ptr() == place and not (_is_dense(x) and _is_dense(y)) for y in others if y is not x
+    )
+
+
 def _is_dense(x: Any) -> bool:
     step = 1
     for size, stride in sorted(zip(x.shape, x.stride(), strict=True), key=lambda one: (one[1], one[0])):
@@ -62,19 +79,43 @@ def _is_dense(x: Any) -> bool:
 
 KNOWN: tuple[Known, ...] = (
     Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape),
+    Known("likewise", ("add(x, x.mT, out=x)",),
+          lambda given, every: given[0].ndim > 1 and _changes_when_turned(given[0])),
     Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode),
+    Known("PyTorch lets a write to an inference tensor pass", ("detach_",), _is_inference),
     Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode),
     Known("in inference mode PyTorch counts no writes to what this returns", ("view(dtype)",), _is_inference_mode),
+    Known("PyTorch's view of an inference tensor is none", ("view(dtype)",), _is_inference),
     Known("PyTorch gives an integer tensor a gradient", ("y",), _is_integer_of_gradient),
     Known("in PyTorch views go on sharing a version when they share no memory any more", ("x.data =",),
           _shares_memory),
     Known("PyTorch's leaf expects gradients of the shape that it had in graphs that are still there",
           ("x.data = x.mT", "x.data = x[0]", "x.data = y"), _is_leaf_of_other_shape),
+    Known("likewise", ("t_()", "transpose_", "swapaxes_", "swapdims_", "squeeze_", "as_strided_"),
+          lambda given, every: (
+              given[0].requires_grad and not torch.is_grad_enabled() and _changes_when_turned(given[0]))),
     Known("PyTorch takes the parts of complex numbers anew, of the base as it lies by now",
           ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
     Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
           ("x[:-1]", "x.mT)", "(x.mT", "x, x.mT"), _is_spread),
+    Known("likewise", ("y",), _shares_and_is_spread),
+    Known("of no dimension a view as well; PyTorch gives the tensor itself, with a warning", ("x.mT",),
+          lambda given, every: given[0].ndim == 0),
+    Known("PyTorch's tensor then has no version, and is no inference tensor either", ("x.data =",),
+          lambda given, every: torch.is_inference_mode_enabled() or any(each.is_inference() for each in given)),
 )  # fmt: skip
+
+
+def is_known_error(error: Exception, given: list[Any]) -> bool:
+    """Whether PyTorch takes a view for a leaf, whose base was written to since: until its history is looked at."""
+    return "a leaf Variable that requires grad is being used" in str(error) and bool(given[0]._is_view())
+
+
+def is_known_name(ours: str | None, tensor: Any) -> bool:
+    """Whether a view's history is read off its base here, where PyTorch takes parts of complex numbers anew, and fails
+    in inference mode."""
+    is_of_parts = tensor._is_view() and tensor.dtype != tensor._base.dtype
+    return is_of_parts and (ours == "AsStridedBackward" or torch.is_inference_mode_enabled())
 
 
 def is_comparable(name: str, given: list[Any], every: list[Any]) -> bool:

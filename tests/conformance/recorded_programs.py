@@ -180,13 +180,19 @@ def _doubling(t: Any) -> Callable[[Any], Any]:
     return hook
 
 
+def _looked_at(x: Any) -> Any:
+    """A tensor whose history is up to date: PyTorch crashes where a hook is added to a view before."""
+    _ = x.grad_fn
+    return x
+
+
 HOOKS: dict[str, Action] = {
-    "x.register_hook(heard)": lambda t, x: x.register_hook(_hook(t)) and None,
-    "x.register_hook(doubling)": lambda t, x: x.register_hook(_doubling(t)) and None,
+    "x.register_hook(heard)": lambda t, x: _looked_at(x).register_hook(_hook(t)) and None,
+    "x.register_hook(doubling)": lambda t, x: _looked_at(x).register_hook(_doubling(t)) and None,
     "x.register_post_accumulate_grad_hook": lambda t, x: (
         x.register_post_accumulate_grad_hook(_hook(t, lambda leaf: leaf.grad)) and None
     ),
-    "hook, removed": lambda t, x: x.register_hook(_hook(t)).remove(),
+    "hook, removed": lambda t, x: _looked_at(x).register_hook(_hook(t)).remove(),
 }
 
 

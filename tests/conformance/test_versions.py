@@ -39,10 +39,6 @@ OTHERWISE: dict[str, str] = {
     "native_batch_norm.out": "a composite, which counts what it writes to the running statistics",
     "rrelu_with_noise": "a composite, which counts what it writes to the noise",
     "rrelu_with_noise_": "a composite, which counts what it writes to the noise",
-    "conj": "no lazy view, but computed",
-    "mH": "as conj",
-    "adjoint": "as conj",
-    "matrix_H": "as conj",
     "mT": "of no dimension a view as well; PyTorch gives the tensor itself, with a warning",
     "lift_fresh": "an alias; PyTorch gives the tensor itself",
 }

@@ -278,14 +278,15 @@ def refresh(view: Tensor) -> None:
     edge = view.edge
     base = extra.base
     if extra.storage.version == extra.seen or base.edge is edge is None:
-        if edge is None and base.edge is not None and view.dtype in INEXACT:
+        if edge is None and base.edge is not None and view.dtype in INEXACT and not is_inference(view.keys):
             view.edge = NoHistory(view)
             view.keys |= GRAD
         elif type(edge) is NoHistory and base.edge is None:
-            view.edge = None
-            view.keys &= ~GRAD
+            leave_graph(view)
         return
     if base.edge is None and type(edge) in (AccumulateGrad, NoHistory):
+        if type(edge) is NoHistory:
+            leave_graph(view)
         return
     creation = getattr(extra, "creation", "")
     if creation:
@@ -361,7 +362,7 @@ def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) ->
 def retain_grad(tensor: Tensor) -> None:
     """Have the gradient of a tensor that is no leaf kept too."""
     edge = tensor.edge
-    if type(edge) not in (AccumulateGrad, NoHistory):
+    if edge is not None and type(edge) not in (AccumulateGrad, NoHistory):
         node_of(edge).more().retained[number_of(edge)] = weakref.ref(tensor)
 
 

@@ -55,7 +55,7 @@ class Placed(NamedTuple):
     def within(self, flat: Tensor) -> Tensor:
         """These elements of a 1-d buffer, as a view."""
         found: Tensor = aten("as_strided")(flat, *self.layout())
-        return aten("view_as_complex")(found) if self.is_paired else found  # type: ignore[no-any-return]
+        return aten("view_as_complex")(found) if self.is_paired else found
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
         """The buffer with other values in these places; the values of one place are added up."""

@@ -15,6 +15,7 @@ from opwright.keys import META
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
 from opwright.promotion import NUMBERS
+from opwright.state import below_adinplaceorview
 from opwright.tensor import Tensor
 
 Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
@@ -322,7 +323,8 @@ def copy_to(
     if device is not None and isinstance(self, Tensor) and _goes_by_numpy(self, device):
         return opwright.tensor(self, dtype=dtype, device=device)
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
-    return opwright.ops.aten.copy_(made, self, non_blocking)
+    with below_adinplaceorview():  # nobody wrote to a new tensor
+        return opwright.ops.aten.copy_(made, self, non_blocking)
 
 
 def _goes_by_numpy(self: Tensor, device: Any) -> bool:

@@ -187,7 +187,7 @@ def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
         raise RuntimeError(f"masked_scatter only supports boolean masks, but got mask with dtype {mask.dtype}")
     _check_same_dtype("masked_scatter", self, source)
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
-    form = Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True, may_overlap=True)
+    form = Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True)
     return PlanApart(form, (self, mask, source), beside=(self, mask))
 
 
