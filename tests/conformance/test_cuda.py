@@ -5,13 +5,13 @@ Random numbers are drawn on the CPU, so equal too. Without a GPU the stand-in fo
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 pytest.importorskip("cupy", reason="needs CuPy: pip install --group cuda-tests")
 
-import opwright
 from declared import functional_of, of_kind
 from on_cuda import (
     MARKS,
@@ -26,9 +26,11 @@ from on_cuda import (
     run,
     samples_of,
 )
-from opwright_codegen.schema import SchemaKind
 from samples import NO_SAMPLES, SAMPLES
 from sampling import Sample
+
+import opwright
+from opwright_codegen.schema import SchemaKind
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 
@@ -60,8 +62,8 @@ def test_variants_that_write(name: str) -> None:
         plain = run(operator(functional_of(name)), one, on_host) if is_out else None
         if isinstance(plain, Exception):
             continue
-        host = outcome(function, lambda: _written(function, one, plain, on_host, "cpu"))
-        device = outcome(function, lambda: _written(function, one, plain, on_device, "cuda"))
+        host = outcome(function, partial(_written, function, one, plain, on_host, "cpu"))
+        device = outcome(function, partial(_written, function, one, plain, on_device, "cuda"))
         assert_same(device, host, f"{name}{one}", values=function.base not in UNINITIALISED)
 
 
