@@ -29,7 +29,8 @@ x = tensor(2, 3)
 told("device", lambda: (x.device, x.is_cuda, x.get_device(), x.dtype, x.shape, x.stride(), x.numel()))
 told("pointer", lambda: (x.data_ptr() == 1 << 20, x[1].data_ptr() - x.data_ptr(), x[1].storage_offset()))
 told("views", lambda: [each.stride() for each in (
-     x.t(), x[0], x[:, 1:], x.view(3, 2), x.unsqueeze(1), x.expand(4, 2, 3), x.as_strided((2, 2), (1, 1)), x.permute(1, 0), x.flatten(), x.narrow(1, 0, 2), x.diagonal(), x.view(o.int32))])
+     x.t(), x[0], x[:, 1:], x.view(3, 2), x.unsqueeze(1), x.expand(4, 2, 3),
+     x.as_strided((2, 2), (1, 1)), x.permute(1, 0), x.flatten(), x.narrow(1, 0, 2), x.diagonal(), x.view(o.int32))])
 told("base", lambda: (x.t()._base is x, x.t().is_contiguous(), x.detach().data_ptr() == x.data_ptr()))
 told("view error", lambda: x.view(4))
 told("stride error", lambda: x.t().view(6))
