@@ -38,7 +38,7 @@ from opwright.keys import (
     KeySet,
 )
 from opwright.mixed_devices import on_one_device
-from opwright.plain_arrays import call_with_arrays, unwrap
+from opwright.plain_arrays import call_with_arrays
 from opwright.registrations import (
     ArrayKernel,
     BackendSelect,
@@ -260,8 +260,6 @@ def compose_arrays(operator: Operator) -> Function:
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
-        case Composite(function) if not operator.signature.written:
-            return lambda *args: unwrap(function(*args))
         case _:
             return lambda *args: call_with_arrays(operator, args)
 

@@ -44,6 +44,7 @@ class OperatorContext(FunctionCtx):
     operator: Operator
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
     tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+    given: tuple[bool, ...] = ()  # of which edges there is a Tensor, where one may be None
     returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
     lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
     extra = None
@@ -91,6 +92,7 @@ class OperatorContext(FunctionCtx):
         self._check_none_missing(len(results))
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
+        self._refuse_gradients_of_none(flat)
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
             if edge is not None and grad is not None:
                 try:
@@ -138,6 +140,14 @@ class OperatorContext(FunctionCtx):
                 )
             flat.append(grad)
         return flat
+
+    def _refuse_gradients_of_none(self, flat: Sequence[Any]) -> None:
+        for index, is_given in enumerate(self.given):
+            if not is_given and flat[index] is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different from None at position {index + 1}, but "
+                    f"{self.input_name(index)} was None: return None there{self._whose()}"
+                )
 
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))
