@@ -22,7 +22,7 @@ from opwright_codegen.schema import SchemaKind
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), *MARKS]
 
-SAMPLES_OF_EACH = 6
+SAMPLES_OF_EACH = 4
 NAMES = [
     name
     for name in of_kind(SchemaKind.FUNCTIONAL)
