@@ -105,8 +105,8 @@ def test_out_is_on_the_device_of_the_operands() -> None:
 
 @pytest.mark.parametrize("index", [[3], [-4]])
 def test_positions_beyond_the_end(index: list[int]) -> None:
-    x, place = there(1.0, 2.0, 3.0), there(*index)
-    for call in (lambda: x[place], lambda: x.index_put_([place], x[:1]), lambda: x.index_put_([place], x[:1], True)):
+    x, place, value = there(1.0, 2.0, 3.0), there(*index), there(1.0)
+    for call in (lambda: x[place], lambda: x.index_put_([place], value), lambda: x.index_put_([place], value, True)):
         with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension 0 with size 3"):
             call()
     assert x.tolist() == [1.0, 2.0, 3.0]

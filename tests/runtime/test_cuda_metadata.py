@@ -28,7 +28,8 @@ def told(what, ask):
 x = tensor(2, 3)
 told("device", lambda: (x.device, x.is_cuda, x.get_device(), x.dtype, x.shape, x.stride(), x.numel()))
 told("pointer", lambda: (x.data_ptr() == 1 << 20, x[1].data_ptr() - x.data_ptr(), x[1].storage_offset()))
-told("views", lambda: [each.stride() for each in (x.t(), x[0], x[:, 1:], x.view(3, 2), x.unsqueeze(1), x.expand(4, 2, 3),
+told("views", lambda: [each.stride() for each in (
+     x.t(), x[0], x[:, 1:], x.view(3, 2), x.unsqueeze(1), x.expand(4, 2, 3),
      x.as_strided((2, 2), (1, 1)), x.permute(1, 0), x.flatten(), x.narrow(1, 0, 2), x.diagonal(), x.view(o.int32))])
 told("base", lambda: (x.t()._base is x, x.t().is_contiguous(), x.detach().data_ptr() == x.data_ptr()))
 told("view error", lambda: x.view(4))
@@ -61,7 +62,7 @@ EXPECTED = {
     "stride error": "RuntimeError view size is not compatible",
     "matrix": "RuntimeError",
     "shapes": "RuntimeError The size of tensor a (2) must match the size of tensor b (4)",
-    "mixed": "RuntimeError Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+    "mixed": "RuntimeError Expected all tensors to be on the same device, but found at least two devices, cuda:0",
     "out": "RuntimeError Expected out tensor to have device cuda:0, but got cpu instead",
     "numpy": "TypeError can't convert cuda:0 device type tensor to numpy",
     "asarray": "TypeError can't convert cuda:0 device type tensor to numpy",

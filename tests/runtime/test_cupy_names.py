@@ -77,6 +77,13 @@ def test_names_are_found_where_there_are_many() -> None:
     assert len({use.name for use in USES}) > 140 and len(USES) > 1000
 
 
+@pytest.mark.parametrize("text", ["xp.take(a, i, mode='wrap')", "xp.add(a, b, where=c)", "xp.sort(a, 0, 'a', 1)"])
+def test_calls_that_numpy_alone_takes_are_found(text: str) -> None:
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call)
+    assert misfit(Use(ast.unparse(call.func).removeprefix("xp."), "here", call)) is not None
+
+
 def test_cupy_has_every_name() -> None:
     missing = [f"{use.where}: {use.name}" for use in USES if not all(_has(use.name))]
     assert missing == []
