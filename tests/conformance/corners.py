@@ -134,8 +134,10 @@ class Run:
             if isinstance(results, Exception):
                 raise results
             pairs = [ad.unpack_dual(each) for each in tensors_among(results)]
-            return [array_of(each.primal if each.tangent is None else each.tangent) * (each.tangent is not None)
-                    for each in pairs]
+            return [
+                array_of(each.primal if each.tangent is None else each.tangent) * (each.tangent is not None)
+                for each in pairs
+            ]
 
 
 def tensors_among(results: Any) -> list[Any]:

@@ -91,7 +91,7 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
 
 
 def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
-    """`self ** exponent` for a number; roots of what is floating, of -0.0 and -inf too, are `sqrt` and its reciprocal."""
+    """`self ** exponent` for a number. Powers of 0.5 and -0.5 are `sqrt` and its reciprocal, of -0.0 and -inf too."""
     if self.dtype.kind == "b":
         return power(xp, self, exponent, out)
     if exponent == 2:

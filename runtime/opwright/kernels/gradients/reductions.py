@@ -167,6 +167,8 @@ def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
 def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The gradient times the result over each factor; where any factor is 0, times the product of the others, and 0
     with several of them, whatever the others are."""
+    if not self.ndim:
+        return grad
     if dim is not None:
         grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
     is_zero = self == 0
