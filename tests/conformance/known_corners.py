@@ -58,7 +58,9 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     # Gradients
     Known("logical_(not|and|or|xor)", "(gradient|tangent) 0: values -?0.0 not", "in place PyTorch lets it through"),
     Known(
-        "addbmm", "doesn't match the broadcast shape", "PyTorch gives self another shape; baddbmm_ refuses that, as we do"
+        "addbmm",
+        "doesn't match the broadcast shape",
+        "PyTorch gives self another shape; baddbmm_ refuses that, as we do",
     ),
     Known("polar", "gradient [01]", "PyTorch gives negative radii the gradient of positive ones, and 0 that of none"),
     Known("((special_)?(digamma|psi|polygamma)|mvlgamma|special_multigammaln)_?", "", _PYTORCH_TRIGAMMA),

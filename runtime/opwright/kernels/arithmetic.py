@@ -195,7 +195,7 @@ def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | N
         if decimals == 0:
             return xp.positive(self, out=out)
         raise DispatchError(f"round.decimals: not implemented for {self.dtype}")
-    ten = self.dtype.type(10.0 ** abs(decimals))
+    ten = self.dtype.type(10.0 ** abs(decimals) if abs(decimals) < 309 else np.inf)
     if decimals >= 0:
         return xp.true_divide(xp.rint(self * ten), ten, out=out)
     return xp.multiply(xp.rint(self / ten), ten, out=out)

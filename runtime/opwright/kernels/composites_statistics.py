@@ -82,7 +82,7 @@ def cumulative_trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     dim = layouts.wrap_dim(dim, len(y.shape))
     _check_integrable(y, x)
     if isinstance(x, NUMBERS):
-        return aten.mul(aten.cumsum(_between_neighbours(aten.add, y, dim), dim), x / 2.0)
+        return aten.cumsum(aten.mul(_between_neighbours(aten.add, y, dim), x / 2.0), dim)
     return aten.div(aten.cumsum(_areas(y, x, dim), dim), 2.0)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX
+from opwright.dtypes import COMPLEX, check_fits, float64
 from opwright.kernels.indexing import take_along
 
 Array = Any
@@ -149,6 +149,9 @@ def variance_and_mean(
     """`variance`, and the mean."""
     over = axes(dim, self.ndim)
     count = _count(self, over)
+    if isinstance(correction, complex):
+        check_fits(correction, float64)
+        correction = correction.real
     freedom = max(count - (1 if correction is None else correction), 0)
     mean = xp.true_divide(self.sum(axis=over, keepdims=True), count, dtype=self.dtype)
     if count > 1 and self.dtype.kind == "f" and not xp.isfinite(mean).all():
