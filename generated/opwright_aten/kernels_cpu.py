@@ -78,13 +78,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -95,8 +97,10 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -117,13 +121,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -134,8 +140,10 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Scalar(wrap(self), other, alpha).array
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -157,13 +165,15 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -174,8 +184,10 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -196,13 +208,15 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -213,8 +227,10 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Scalar(wrap(self), other, alpha).array
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -236,13 +252,15 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -253,8 +271,10 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -275,13 +295,15 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -292,8 +314,10 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Scalar(wrap(self), other, alpha).array
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -312,13 +336,15 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -329,8 +355,10 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Tensor(wrap(self), wrap(other)).array
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -348,13 +376,15 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -365,8 +395,10 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Scalar(wrap(self), other).array
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -385,15 +417,17 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -404,10 +438,12 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return div_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Tensor(wrap(self), wrap(other)).array
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -425,15 +461,17 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -444,10 +482,12 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return div_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Scalar(wrap(self), other).array
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -608,13 +648,15 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -625,8 +667,10 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return maximum_default(wrap(self), wrap(other)).array
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -645,13 +689,15 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -662,8 +708,10 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.minimum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return minimum_default(wrap(self), wrap(other)).array
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -682,15 +730,17 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -701,10 +751,12 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.arctan2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return atan2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan2_default(wrap(self), wrap(other)).array
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -753,15 +805,17 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -772,10 +826,12 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.fmax(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmax_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmax_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmax_default(wrap(self), wrap(other)).array
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -794,15 +850,17 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -813,10 +871,12 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.fmin(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmin_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmin_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmin_default(wrap(self), wrap(other)).array
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -835,15 +895,17 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -854,10 +916,12 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.hypot(self, other)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return hypot_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return hypot_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return hypot_default(wrap(self), wrap(other)).array
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -876,15 +940,17 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -895,10 +961,12 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Tensor(wrap(self), wrap(other)).array
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -916,15 +984,17 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -935,10 +1005,12 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return copysign_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Scalar(wrap(self), other).array
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -957,15 +1029,17 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -976,10 +1050,12 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.nextafter(self, other)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return nextafter_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return nextafter_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return nextafter_default(wrap(self), wrap(other)).array
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -1012,15 +1088,17 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1031,10 +1109,12 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logaddexp2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return logaddexp2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return logaddexp2_default(wrap(self), wrap(other)).array
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1053,15 +1133,17 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1072,10 +1154,12 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.gcd(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return gcd_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return gcd_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return gcd_default(wrap(self), wrap(other)).array
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1094,15 +1178,17 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1113,10 +1199,12 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.lcm(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return lcm_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return lcm_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return lcm_default(wrap(self), wrap(other)).array
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1134,13 +1222,15 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         result = np.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1151,8 +1241,10 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(wrap(self), min).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_default(wrap(self), min).array
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1171,13 +1263,15 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1188,8 +1282,10 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1207,13 +1303,15 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         result = np.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1224,8 +1322,10 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(wrap(self), max).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_default(wrap(self), max).array
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1244,13 +1344,15 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         result = np.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1261,8 +1363,10 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1349,13 +1453,15 @@ def neg_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # neg(Tensor self) -> Tensor
@@ -1366,8 +1472,10 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.negative(self)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return neg_default(wrap(self)).array
 
 
 # abs(Tensor self) -> Tensor
@@ -1385,15 +1493,17 @@ def abs_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # abs(Tensor self) -> Tensor
@@ -1404,10 +1514,12 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.absolute(self)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return abs_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return abs_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return abs_default(wrap(self)).array
 
 
 # exp(Tensor self) -> Tensor
@@ -1425,15 +1537,17 @@ def exp_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -1444,10 +1558,12 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
 
 
 # expm1(Tensor self) -> Tensor
@@ -1465,15 +1581,17 @@ def expm1_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # expm1(Tensor self) -> Tensor
@@ -1484,10 +1602,12 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.expm1(self)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return expm1_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return expm1_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return expm1_default(wrap(self)).array
 
 
 # log(Tensor self) -> Tensor
@@ -1505,15 +1625,17 @@ def log_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log(Tensor self) -> Tensor
@@ -1524,10 +1646,12 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log(self)
     except (TypeError, ValueError, OverflowError):
-        return log_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log_default(wrap(self)).array
 
 
 # log1p(Tensor self) -> Tensor
@@ -1545,15 +1669,17 @@ def log1p_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1564,10 +1690,12 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log1p(self)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log1p_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log1p_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log1p_default(wrap(self)).array
 
 
 # log2(Tensor self) -> Tensor
@@ -1585,15 +1713,17 @@ def log2_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # log2(Tensor self) -> Tensor
@@ -1604,10 +1734,12 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log2(self)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log2_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log2_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log2_default(wrap(self)).array
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1625,15 +1757,17 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1644,10 +1778,12 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sqrt(self)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sqrt_default(wrap(self)).array
 
 
 # sin(Tensor self) -> Tensor
@@ -1665,15 +1801,17 @@ def sin_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # sin(Tensor self) -> Tensor
@@ -1684,10 +1822,12 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sin(self)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sin_default(wrap(self)).array
 
 
 # cos(Tensor self) -> Tensor
@@ -1705,15 +1845,17 @@ def cos_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # cos(Tensor self) -> Tensor
@@ -1724,10 +1866,12 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.cos(self)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cos_default(wrap(self)).array
 
 
 # tan(Tensor self) -> Tensor
@@ -1745,15 +1889,17 @@ def tan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tan(Tensor self) -> Tensor
@@ -1764,10 +1910,12 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.tan(self)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tan_default(wrap(self)).array
 
 
 # tanh(Tensor self) -> Tensor
@@ -1785,15 +1933,17 @@ def tanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1804,10 +1954,12 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.tanh(self)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tanh_default(wrap(self)).array
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1825,15 +1977,17 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1844,10 +1998,12 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.reciprocal(self)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return reciprocal_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return reciprocal_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return reciprocal_default(wrap(self)).array
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1865,15 +2021,17 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.reciprocal(np.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1884,10 +2042,12 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.reciprocal(np.sqrt(self))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return rsqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return rsqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsqrt_default(wrap(self)).array
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1912,15 +2072,17 @@ def floor_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # floor(Tensor self) -> Tensor
@@ -1931,10 +2093,12 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.floor(self)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return floor_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return floor_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return floor_default(wrap(self)).array
 
 
 # ceil(Tensor self) -> Tensor
@@ -1952,15 +2116,17 @@ def ceil_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # ceil(Tensor self) -> Tensor
@@ -1971,10 +2137,12 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.ceil(self)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return ceil_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return ceil_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return ceil_default(wrap(self)).array
 
 
 # trunc(Tensor self) -> Tensor
@@ -1992,15 +2160,17 @@ def trunc_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # trunc(Tensor self) -> Tensor
@@ -2011,10 +2181,12 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.trunc(self)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return trunc_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return trunc_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return trunc_default(wrap(self)).array
 
 
 # round(Tensor self) -> Tensor
@@ -2053,15 +2225,17 @@ def asin_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # asin(Tensor self) -> Tensor
@@ -2072,10 +2246,12 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arcsin(self)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asin_default(wrap(self)).array
 
 
 # acos(Tensor self) -> Tensor
@@ -2093,15 +2269,17 @@ def acos_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # acos(Tensor self) -> Tensor
@@ -2112,10 +2290,12 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arccos(self)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acos_default(wrap(self)).array
 
 
 # atan(Tensor self) -> Tensor
@@ -2133,15 +2313,17 @@ def atan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # atan(Tensor self) -> Tensor
@@ -2152,10 +2334,12 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arctan(self)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan_default(wrap(self)).array
 
 
 # sinh(Tensor self) -> Tensor
@@ -2173,15 +2357,17 @@ def sinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # sinh(Tensor self) -> Tensor
@@ -2192,10 +2378,12 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sinh(self)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sinh_default(wrap(self)).array
 
 
 # cosh(Tensor self) -> Tensor
@@ -2213,15 +2401,17 @@ def cosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
@@ -2232,10 +2422,12 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.cosh(self)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cosh_default(wrap(self)).array
 
 
 # asinh(Tensor self) -> Tensor
@@ -2253,15 +2445,17 @@ def asinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
@@ -2272,10 +2466,12 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arcsinh(self)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asinh_default(wrap(self)).array
 
 
 # acosh(Tensor self) -> Tensor
@@ -2293,15 +2489,17 @@ def acosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
@@ -2312,10 +2510,12 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arccosh(self)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acosh_default(wrap(self)).array
 
 
 # atanh(Tensor self) -> Tensor
@@ -2333,15 +2533,17 @@ def atanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
@@ -2352,10 +2554,12 @@ def atanh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arctanh(self)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atanh_default(wrap(self)).array
 
 
 # exp2(Tensor self) -> Tensor
@@ -2380,15 +2584,17 @@ def log10_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # log10(Tensor self) -> Tensor
@@ -2399,10 +2605,12 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log10(self)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log10_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log10_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log10_default(wrap(self)).array
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2420,13 +2628,15 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2437,8 +2647,10 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return deg2rad_default(wrap(self)).array
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2456,13 +2668,15 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2473,8 +2687,10 @@ def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rad2deg_default(wrap(self)).array
 
 
 # frac(Tensor self) -> Tensor
@@ -2534,13 +2750,15 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isposinf(Tensor self) -> Tensor
@@ -2551,8 +2769,10 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isposinf_default(wrap(self)).array
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2570,13 +2790,15 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2587,8 +2809,10 @@ def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isneginf_default(wrap(self)).array
 
 
 # isreal(Tensor self) -> Tensor
@@ -2652,13 +2876,15 @@ def relu_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # relu(Tensor self) -> Tensor
@@ -2669,8 +2895,10 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return relu_default(wrap(self)).array
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -2695,13 +2923,15 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -2712,8 +2942,10 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.invert(self)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_not_default(wrap(self)).array
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2729,13 +2961,15 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.logical_not(self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2746,8 +2980,10 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.logical_not(self)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_not_default(wrap(self)).array
 
 
 # isnan(Tensor self) -> Tensor
@@ -2763,13 +2999,15 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isnan(Tensor self) -> Tensor
@@ -2780,8 +3018,10 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.not_equal(self, self)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isnan_default(wrap(self)).array
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2797,13 +3037,15 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = np.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2814,8 +3056,10 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.isfinite(self)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isfinite(wrap(self)).array
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2834,13 +3078,15 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2851,8 +3097,10 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2885,13 +3133,15 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2902,8 +3152,10 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2936,13 +3188,15 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2953,8 +3207,10 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3057,13 +3313,15 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_and_default(self, other)
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -3074,8 +3332,10 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_and_default(wrap(self), wrap(other)).array
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3094,13 +3354,15 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_or_default(self, other)
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3111,8 +3373,10 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_or_default(wrap(self), wrap(other)).array
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3131,13 +3395,15 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_xor_default(self, other)
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3148,8 +3414,10 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_xor_default(wrap(self), wrap(other)).array
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3168,13 +3436,15 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3185,8 +3455,10 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Tensor(wrap(self), wrap(other)).array
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3204,13 +3476,15 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3221,8 +3495,10 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Scalar(wrap(self), other).array
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3241,13 +3517,15 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3258,8 +3536,10 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Tensor(wrap(self), wrap(other)).array
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3277,13 +3557,15 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3294,8 +3576,10 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Scalar(wrap(self), other).array
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3314,13 +3598,15 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3331,8 +3617,10 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Tensor(wrap(self), wrap(other)).array
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3350,13 +3638,15 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3367,8 +3657,10 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Scalar(wrap(self), other).array
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3387,13 +3679,15 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3404,8 +3698,10 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Tensor(wrap(self), wrap(other)).array
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3423,13 +3719,15 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3440,8 +3738,10 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Scalar(wrap(self), other).array
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3460,13 +3760,15 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3477,8 +3779,10 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Tensor(wrap(self), wrap(other)).array
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3496,13 +3800,15 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3513,8 +3819,10 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Scalar(wrap(self), other).array
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3533,13 +3841,15 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3550,8 +3860,10 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Tensor(wrap(self), wrap(other)).array
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3569,13 +3881,15 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3586,8 +3900,10 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Scalar(wrap(self), other).array
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -7090,7 +7406,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
@@ -7162,8 +7478,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7206,8 +7524,10 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         np.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7257,8 +7577,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7301,8 +7623,10 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         np.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7368,8 +7692,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7398,8 +7724,10 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7434,8 +7762,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7464,8 +7794,10 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -7608,8 +7940,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -7738,8 +8072,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7774,8 +8110,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7804,8 +8142,10 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7840,8 +8180,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -7912,8 +8254,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7948,8 +8292,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -7978,8 +8324,10 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         np.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -8014,8 +8362,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         np.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8044,8 +8394,10 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         np.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8080,8 +8432,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         np.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -8221,8 +8575,10 @@ def neg__dense(self: Tensor) -> Tensor:
     try:
         np.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8251,8 +8607,10 @@ def abs__dense(self: Tensor) -> Tensor:
     try:
         np.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8281,8 +8639,10 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8311,8 +8671,10 @@ def expm1__dense(self: Tensor) -> Tensor:
     try:
         np.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8341,8 +8703,10 @@ def log__dense(self: Tensor) -> Tensor:
     try:
         np.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8371,8 +8735,10 @@ def log1p__dense(self: Tensor) -> Tensor:
     try:
         np.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8401,8 +8767,10 @@ def log2__dense(self: Tensor) -> Tensor:
     try:
         np.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8431,8 +8799,10 @@ def sqrt__dense(self: Tensor) -> Tensor:
     try:
         np.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8461,8 +8831,10 @@ def sin__dense(self: Tensor) -> Tensor:
     try:
         np.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8491,8 +8863,10 @@ def cos__dense(self: Tensor) -> Tensor:
     try:
         np.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8521,8 +8895,10 @@ def tan__dense(self: Tensor) -> Tensor:
     try:
         np.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8551,8 +8927,10 @@ def tanh__dense(self: Tensor) -> Tensor:
     try:
         np.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8581,8 +8959,10 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     try:
         np.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8611,8 +8991,10 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     try:
         np.reciprocal(np.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8659,8 +9041,10 @@ def floor__dense(self: Tensor) -> Tensor:
     try:
         np.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8689,8 +9073,10 @@ def ceil__dense(self: Tensor) -> Tensor:
     try:
         np.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8719,8 +9105,10 @@ def trunc__dense(self: Tensor) -> Tensor:
     try:
         np.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8803,8 +9191,10 @@ def asin__dense(self: Tensor) -> Tensor:
     try:
         np.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8833,8 +9223,10 @@ def acos__dense(self: Tensor) -> Tensor:
     try:
         np.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8863,8 +9255,10 @@ def atan__dense(self: Tensor) -> Tensor:
     try:
         np.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8893,8 +9287,10 @@ def sinh__dense(self: Tensor) -> Tensor:
     try:
         np.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8923,8 +9319,10 @@ def cosh__dense(self: Tensor) -> Tensor:
     try:
         np.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8953,8 +9351,10 @@ def asinh__dense(self: Tensor) -> Tensor:
     try:
         np.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8983,8 +9383,10 @@ def acosh__dense(self: Tensor) -> Tensor:
     try:
         np.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9013,8 +9415,10 @@ def atanh__dense(self: Tensor) -> Tensor:
     try:
         np.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9061,8 +9465,10 @@ def log10__dense(self: Tensor) -> Tensor:
     try:
         np.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9091,8 +9497,10 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     try:
         np.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9121,8 +9529,10 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     try:
         np.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9277,8 +9687,10 @@ def relu__dense(self: Tensor) -> Tensor:
     try:
         np.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -9325,8 +9737,10 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     try:
         np.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9353,8 +9767,10 @@ def logical_not__dense(self: Tensor) -> Tensor:
     try:
         np.logical_not(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9398,8 +9814,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9461,8 +9879,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9524,8 +9944,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9748,8 +10170,10 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9783,8 +10207,10 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9818,8 +10244,10 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9853,8 +10281,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9883,8 +10313,10 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9918,8 +10350,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9948,8 +10382,10 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9984,8 +10420,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10014,8 +10452,10 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10050,8 +10490,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10080,8 +10522,10 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10116,8 +10560,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10146,8 +10592,10 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10182,8 +10630,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10212,8 +10662,10 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -12771,7 +13223,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
@@ -12780,7 +13232,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)

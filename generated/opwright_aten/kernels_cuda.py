@@ -76,13 +76,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -103,13 +105,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -131,13 +135,15 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -158,13 +164,15 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -186,13 +194,15 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -213,13 +223,15 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -238,13 +250,15 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -262,13 +276,15 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -287,15 +303,17 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -313,15 +331,17 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -482,13 +502,15 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -507,13 +529,15 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -532,15 +556,17 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -589,15 +615,17 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -616,15 +644,17 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -643,15 +673,17 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -670,15 +702,17 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -696,15 +730,17 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -723,15 +759,17 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -764,15 +802,17 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -791,15 +831,17 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -818,15 +860,17 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -844,13 +888,15 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         result = cp.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -869,13 +915,15 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -893,13 +941,15 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         result = cp.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -918,13 +968,15 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         result = cp.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1011,13 +1063,15 @@ def neg_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # abs(Tensor self) -> Tensor
@@ -1035,15 +1089,17 @@ def abs_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -1061,15 +1117,17 @@ def exp_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # expm1(Tensor self) -> Tensor
@@ -1087,15 +1145,17 @@ def expm1_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # log(Tensor self) -> Tensor
@@ -1113,15 +1173,17 @@ def log_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1139,15 +1201,17 @@ def log1p_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log2(Tensor self) -> Tensor
@@ -1165,15 +1229,17 @@ def log2_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1191,15 +1257,17 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sin(Tensor self) -> Tensor
@@ -1217,15 +1285,17 @@ def sin_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # cos(Tensor self) -> Tensor
@@ -1243,15 +1313,17 @@ def cos_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # tan(Tensor self) -> Tensor
@@ -1269,15 +1341,17 @@ def tan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1295,15 +1369,17 @@ def tanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1321,15 +1397,17 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1347,15 +1425,17 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.reciprocal(cp.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1380,15 +1460,17 @@ def floor_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # ceil(Tensor self) -> Tensor
@@ -1406,15 +1488,17 @@ def ceil_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # trunc(Tensor self) -> Tensor
@@ -1432,15 +1516,17 @@ def trunc_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # round(Tensor self) -> Tensor
@@ -1479,15 +1565,17 @@ def asin_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # acos(Tensor self) -> Tensor
@@ -1505,15 +1593,17 @@ def acos_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # atan(Tensor self) -> Tensor
@@ -1531,15 +1621,17 @@ def atan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # sinh(Tensor self) -> Tensor
@@ -1557,15 +1649,17 @@ def sinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
@@ -1583,15 +1677,17 @@ def cosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
@@ -1609,15 +1705,17 @@ def asinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
@@ -1635,15 +1733,17 @@ def acosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
@@ -1661,15 +1761,17 @@ def atanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # exp2(Tensor self) -> Tensor
@@ -1694,15 +1796,17 @@ def log10_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -1720,13 +1824,15 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -1744,13 +1850,15 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # frac(Tensor self) -> Tensor
@@ -1810,13 +1918,15 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
@@ -1834,13 +1944,15 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isreal(Tensor self) -> Tensor
@@ -1904,13 +2016,15 @@ def relu_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -1935,13 +2049,15 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
@@ -1957,13 +2073,15 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.logical_not(self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_not_default(self)
 
 
 # isnan(Tensor self) -> Tensor
@@ -1979,13 +2097,15 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2001,13 +2121,15 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = cp.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2026,13 +2148,15 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2065,13 +2189,15 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2104,13 +2230,15 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2213,13 +2341,15 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.logical_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_and_default(self, other)
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -2238,13 +2368,15 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.logical_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_or_default(self, other)
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -2263,13 +2395,15 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.logical_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_xor_default(self, other)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2288,13 +2422,15 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2312,13 +2448,15 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2337,13 +2475,15 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2361,13 +2501,15 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2386,13 +2528,15 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2410,13 +2554,15 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2435,13 +2581,15 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2459,13 +2607,15 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2484,13 +2634,15 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2508,13 +2660,15 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2533,13 +2687,15 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2557,13 +2713,15 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -6066,7 +6224,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
@@ -6138,8 +6296,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6182,8 +6342,10 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6233,8 +6395,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6277,8 +6441,10 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         cp.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6344,8 +6510,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6374,8 +6542,10 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6410,8 +6580,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6440,8 +6612,10 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -6584,8 +6758,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -6714,8 +6890,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6750,8 +6928,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6780,8 +6960,10 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6816,8 +6998,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -6888,8 +7072,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6924,8 +7110,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -6954,8 +7142,10 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         cp.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -6990,8 +7180,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         cp.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7020,8 +7212,10 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         cp.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7056,8 +7250,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         cp.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -7197,8 +7393,10 @@ def neg__dense(self: Tensor) -> Tensor:
     try:
         cp.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7227,8 +7425,10 @@ def abs__dense(self: Tensor) -> Tensor:
     try:
         cp.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7257,8 +7457,10 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         cp.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7287,8 +7489,10 @@ def expm1__dense(self: Tensor) -> Tensor:
     try:
         cp.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7317,8 +7521,10 @@ def log__dense(self: Tensor) -> Tensor:
     try:
         cp.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7347,8 +7553,10 @@ def log1p__dense(self: Tensor) -> Tensor:
     try:
         cp.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7377,8 +7585,10 @@ def log2__dense(self: Tensor) -> Tensor:
     try:
         cp.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7407,8 +7617,10 @@ def sqrt__dense(self: Tensor) -> Tensor:
     try:
         cp.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7437,8 +7649,10 @@ def sin__dense(self: Tensor) -> Tensor:
     try:
         cp.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7467,8 +7681,10 @@ def cos__dense(self: Tensor) -> Tensor:
     try:
         cp.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7497,8 +7713,10 @@ def tan__dense(self: Tensor) -> Tensor:
     try:
         cp.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7527,8 +7745,10 @@ def tanh__dense(self: Tensor) -> Tensor:
     try:
         cp.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7557,8 +7777,10 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     try:
         cp.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7587,8 +7809,10 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     try:
         cp.reciprocal(cp.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7635,8 +7859,10 @@ def floor__dense(self: Tensor) -> Tensor:
     try:
         cp.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7665,8 +7891,10 @@ def ceil__dense(self: Tensor) -> Tensor:
     try:
         cp.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7695,8 +7923,10 @@ def trunc__dense(self: Tensor) -> Tensor:
     try:
         cp.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7779,8 +8009,10 @@ def asin__dense(self: Tensor) -> Tensor:
     try:
         cp.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7809,8 +8041,10 @@ def acos__dense(self: Tensor) -> Tensor:
     try:
         cp.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7839,8 +8073,10 @@ def atan__dense(self: Tensor) -> Tensor:
     try:
         cp.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7869,8 +8105,10 @@ def sinh__dense(self: Tensor) -> Tensor:
     try:
         cp.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7899,8 +8137,10 @@ def cosh__dense(self: Tensor) -> Tensor:
     try:
         cp.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7929,8 +8169,10 @@ def asinh__dense(self: Tensor) -> Tensor:
     try:
         cp.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7959,8 +8201,10 @@ def acosh__dense(self: Tensor) -> Tensor:
     try:
         cp.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7989,8 +8233,10 @@ def atanh__dense(self: Tensor) -> Tensor:
     try:
         cp.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8037,8 +8283,10 @@ def log10__dense(self: Tensor) -> Tensor:
     try:
         cp.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8067,8 +8315,10 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     try:
         cp.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8097,8 +8347,10 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     try:
         cp.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8253,8 +8505,10 @@ def relu__dense(self: Tensor) -> Tensor:
     try:
         cp.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -8301,8 +8555,10 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     try:
         cp.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8329,8 +8585,10 @@ def logical_not__dense(self: Tensor) -> Tensor:
     try:
         cp.logical_not(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8374,8 +8632,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8437,8 +8697,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8500,8 +8762,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8724,8 +8988,10 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.logical_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8759,8 +9025,10 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.logical_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8794,8 +9062,10 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.logical_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8829,8 +9099,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8859,8 +9131,10 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8894,8 +9168,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8924,8 +9200,10 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8960,8 +9238,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8990,8 +9270,10 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9026,8 +9308,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9056,8 +9340,10 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9092,8 +9378,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9122,8 +9410,10 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9158,8 +9448,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9188,8 +9480,10 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -11747,7 +12041,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -11756,7 +12050,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)

@@ -62,7 +62,7 @@ Function = Callable[..., Any]
 def compose(operator: Operator, keys: int) -> Function:
     """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
     kernel = _chain(operator, _start(keys))
-    if keys & INFERENCE:
+    if keys & INFERENCE and not any(alias is not None for alias in operator.signature.aliases):
         return _for_autograd("inference", "making", kernel)
     if keys & BACKENDS and not keys & ADINPLACEORVIEW and operator.signature.written:
         return _for_autograd("inference", "checking", kernel, operator.signature.written)

@@ -314,6 +314,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
+    own.seen = storage.version
     if root is None:
         own.base = base
     else:
