@@ -14,7 +14,6 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.annotations import Scalar
 from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, next_sequence
 from opwright.autograd.recording import (
     Kernel,
@@ -12719,7 +12718,7 @@ class BincountBackward0(Recorded):
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
 def bincount_default(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-        if (weights is None or weights.edge is None):
+        if weights is None or weights.edge is None:
             return below(self, weights, minlength)
         result = below(self, weights, minlength)
         node = BincountBackward0()

@@ -143,7 +143,8 @@ def upper_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
 
 def _within(diagonal: int, matrix: Array) -> int:
     """A diagonal of the same triangle that is not far outside: NumPy adds to it in 64 bits."""
-    return max(-matrix.shape[-2] - 1, min(diagonal, matrix.shape[-1] + 1))
+    rows, columns = matrix.shape[-2:]
+    return min(max(diagonal, -int(rows) - 1), int(columns) + 1)
 
 
 def _lower(xp: ModuleType, row: int, col: int, offset: int) -> Array:
