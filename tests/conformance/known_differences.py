@@ -231,6 +231,11 @@ KNOWN = (
         "a step of the computation is rounded to float32, by functions that differ in the last place",
     ),
     Known(
+        "kl_div",
+        r"bfloat16\[\]/.*values",
+        "PyTorch rounds the logarithm of a single element to bfloat16, not that of more",
+    ),
+    Known(
         "log_softmax",
         r"^[(]b?float16\[.*values",
         "PyTorch rounds the sum of exponentials to the dtype along the last dimension",
