@@ -10,6 +10,7 @@ from opwright_codegen.layout import LINE, bracketed
 __all__ = ["import_lines", "words_in"]
 
 _WORD = re.compile(r"(?<!def )\b[A-Za-z_]\w*")  # but the names of functions defined there
+_STRING = re.compile(r'"[^"\n]*"')
 
 # Names that generated modules use, by the module they come from.
 _MODULES = {
@@ -60,8 +61,8 @@ _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """Every identifier that the texts use."""
-    return {word for text in texts for word in _WORD.findall(text)}
+    """Every identifier that the texts use; what stands in strings is none."""
+    return {word for text in texts for word in _WORD.findall(_STRING.sub("", text))}
 
 
 def import_lines(words: Iterable[str], modules: Iterable[str] = (), extra: Sequence[tuple[str, str, str]] = ()) -> str:

@@ -3917,11 +3917,11 @@ class MaximumBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = grad * pointwise_gradients.extremum_share(self_, other, self_ > other)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = grad * pointwise_gradients.extremum_share(self_, other, self_ < other)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
         return grad_self, grad_other
 
 
@@ -3966,11 +3966,11 @@ class MinimumBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = grad * pointwise_gradients.extremum_share(self_, other, self_ < other)
+            grad_self = pointwise_gradients.extremum_backward(grad, self_, other, self_ > other)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = grad * pointwise_gradients.extremum_share(self_, other, self_ > other)
+            grad_other = pointwise_gradients.extremum_backward(grad, self_, other, self_ < other)
         return grad_self, grad_other
 
 
@@ -6403,7 +6403,7 @@ class MaxBackward1(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
+        return (reductions_gradients.element_backward(grad, self_, result),)
 
 
 # max(Tensor self) -> Tensor
@@ -6495,7 +6495,7 @@ class MedianBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
+        return (reductions_gradients.element_backward(grad, self_, result),)
 
 
 # median(Tensor self) -> Tensor
@@ -6596,7 +6596,7 @@ class MinBackward1(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
+        return (reductions_gradients.element_backward(grad, self_, result),)
 
 
 # min(Tensor self) -> Tensor
@@ -6662,7 +6662,7 @@ class NanmedianBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
-        return (reductions_gradients.extreme_backward(grad, self_, result),)
+        return (reductions_gradients.element_backward(grad, self_, result),)
 
 
 # nanmedian(Tensor self) -> Tensor
@@ -6721,20 +6721,17 @@ nanmedian_dim_values = refuse_recording("nanmedian", 0, 3, 4)
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 class NansumBackward0(Recorded):
     __slots__ = ("dim", "keepdim", "self", "self_shape")
-    self: Saved
     self_shape: Any
     dim: list[int] | None
     keepdim: bool
+    self: Saved
     saved = ("self",)
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
-            ops.where(
-                ops.isnan(self_),
-                0,
-                reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim),
-            ),
+            reductions_gradients.sum_backward(grad, self.self_shape, self.dim, self.keepdim)
+            * ops.logical_not(ops.isnan(self_)),
         )
 
 
@@ -6744,10 +6741,10 @@ def nansum_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, dim, keepdim, dtype)
         node = NansumBackward0()
         node.edges = (self.edge,)
-        node.self = save(self)
         node.self_shape = self.shape
         node.dim = dim
         node.keepdim = keepdim
+        node.self = save(self)
         record(result, node)
         return result
 
@@ -6906,13 +6903,15 @@ norm_dtype_out = refuse_recording("norm", 0, 5)
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 class ProdBackward0(Recorded):
-    __slots__ = ("self",)
+    __slots__ = ("result", "self")
     self: Saved
-    saved = ("self",)
+    result: Saved
+    saved = ("self", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (grad * reductions_gradients.product_of_others(self_).conj(),)
+        result = unpack(self.result, self)
+        return (reductions_gradients.prod_backward(grad, self_, result),)
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
@@ -6923,6 +6922,7 @@ def prod_default(below: Callable[..., Tensor]) -> Kernel:
         node.edges = (self.edge,)
         node.self = save(self)
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -6934,19 +6934,17 @@ prod_out = refuse_recording("prod", 0, 2)
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 class ProdBackward1(Recorded):
-    __slots__ = ("dim", "keepdim", "self", "self_ndim")
-    self_ndim: Any
+    __slots__ = ("dim", "keepdim", "result", "self")
+    self: Saved
     dim: int
     keepdim: bool
-    self: Saved
-    saved = ("self",)
+    result: Saved
+    saved = ("self", "result")
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (
-            reductions_gradients.restored(grad, self.self_ndim, self.dim, self.keepdim)
-            * reductions_gradients.product_of_others(self_, self.dim).conj(),
-        )
+        result = unpack(self.result, self)
+        return (reductions_gradients.prod_backward(grad, self_, result, self.dim, self.keepdim),)
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -6955,11 +6953,11 @@ def prod_dim_int(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, dim, keepdim, dtype)
         node = ProdBackward1()
         node.edges = (self.edge,)
-        node.self_ndim = self.ndim
+        node.self = save(self)
         node.dim = dim
         node.keepdim = keepdim
-        node.self = save(self)
         record(result, node)
+        node.result = save_result(result)
         return result
 
     return kernel
@@ -9998,7 +9996,7 @@ class ReluBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops.where(result > 0, grad, 0),)
+        return (ops.where(result <= 0, 0, grad),)
 
 
 # relu(Tensor self) -> Tensor
@@ -12753,6 +12751,32 @@ def view_as_real_copy_default(below: Callable[..., Tensor]) -> Kernel:
 view_as_real_copy_out = refuse_recording("view_as_real_copy", 0, 1)
 
 
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+class BincountBackward0(Recorded):
+    __slots__ = ()
+
+    def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
+        raise not_implemented("aten::bincount", "weights", "PyTorch has none; scatter_add of the weights has")
+
+
+# bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+def bincount_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+        if weights is None or weights.edge is None:
+            return below(self, weights, minlength)
+        result = below(self, weights, minlength)
+        node = BincountBackward0()
+        node.edges = (None if weights is None else weights.edge,)
+        record(result, node)
+        return result
+
+    return kernel
+
+
+# bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)
+bincount_out = refuse_recording("bincount", 1, 3)
+
+
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 class BitwiseAndBackward0(Recorded):
     __slots__ = ()
@@ -13030,21 +13054,42 @@ class FloorDivideBackward0(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        self_edge, other_edge = self.edges if edges is None else edges
+        grad_self: Any = None
+        grad_other: Any = None
+        if self_edge is not None:
+            raise not_implemented("aten::floor_divide", "self", "PyTorch has none; div with a rounding_mode has")
+        if other_edge is not None:
+            raise not_implemented("aten::floor_divide", "other", "PyTorch has none; div with a rounding_mode has")
+        return grad_self, grad_other
+
+
+# floor_divide(Tensor self, Tensor other) -> Tensor
+def floor_divide_default(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Tensor) -> Tensor:
+        result = below(self, other)
+        node = FloorDivideBackward0()
+        node.edges = (self.edge, other.edge)
+        record(result, node)
+        return result
+
+    return kernel
 
 
 # floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def floor_divide__Tensor(below: Callable[..., Tensor]) -> Kernel:
     def kernel(self: Tensor, other: Tensor) -> Tensor:
-        if self.edge is None:
-            return below(self, other)
         check_inplace(self)
         node = FloorDivideBackward0()
-        node.edges = (self.edge,)
+        node.edges = (self.edge, other.edge)
         rebase_history(below(self, other), node)
         return self
 
     return kernel
+
+
+# floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+floor_divide_out = refuse_recording("floor_divide", 0, 1, 2)
 
 
 # floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
@@ -13052,7 +13097,19 @@ class FloorDivideBackward1(Recorded):
     __slots__ = ()
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return (grad.new_zeros(grad.shape),)
+        raise not_implemented("aten::floor_divide.Scalar", "self", "PyTorch has none; div with a rounding_mode has")
+
+
+# floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
+def floor_divide_Scalar(below: Callable[..., Tensor]) -> Kernel:
+    def kernel(self: Tensor, other: Any) -> Tensor:
+        result = below(self, other)
+        node = FloorDivideBackward1()
+        node.edges = (self.edge,)
+        record(result, node)
+        return result
+
+    return kernel
 
 
 # floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -13065,6 +13122,10 @@ def floor_divide__Scalar(below: Callable[..., Tensor]) -> Kernel:
         return self
 
     return kernel
+
+
+# floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+floor_divide_Scalar_out = refuse_recording("floor_divide", 0, 2)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor

@@ -668,7 +668,10 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    return fake(place_of(self.array, end.array), rules.same_dtypes(self.array, end.array, accepts="floating complex"))
+    return fake(
+        place_of(self.array, end.array),
+        rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,)),
+    )
 
 
 # lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
@@ -3558,7 +3561,10 @@ def mish_default(self: Tensor) -> Tensor:
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(
+        self.array.place,
+        rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating"),
+    )
 
 
 # celu(Tensor self, Scalar alpha=1.0) -> Tensor
@@ -3594,7 +3600,7 @@ def rrelu_with_noise_functional(
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    return fake(self.array.place, rules.pointwise(self.array, accepts="floating"))
+    return fake(self.array.place, rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating"))
 
 
 # log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
@@ -5304,7 +5310,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
     place_of(self.array, end.array)
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     plan.target(out)
     return out
 
@@ -5312,7 +5318,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
     place_of(self.array, end.array)
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     plan.inplace(self)
     return self
 
@@ -8429,14 +8435,14 @@ def mish_(self: Tensor) -> Tensor:
 
 # elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
 def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
     plan.target(out)
     return out
 
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
     plan.inplace(self)
     return self
 
@@ -8471,7 +8477,7 @@ def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
 
 # softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
     plan.target(out)
     return out
 

@@ -1381,7 +1381,7 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 def lerp_Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
     return new_result(plan, arithmetic_kernels.lerp(np, self_, end_, weight))
 
@@ -6006,14 +6006,14 @@ def nonzero_default(self: Tensor) -> Tensor:
 def tril_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
-    return new_result(plan, np.tril(self_, diagonal))
+    return new_result(plan, rearranging_kernels.lower_triangle(np, self_, diagonal))
 
 
 # triu(Tensor self, SymInt diagonal=0) -> Tensor
 def triu_default(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
-    return new_result(plan, np.triu(self_, diagonal))
+    return new_result(plan, rearranging_kernels.upper_triangle(np, self_, diagonal))
 
 
 # _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
@@ -6223,7 +6223,7 @@ def mish_default(self: Tensor) -> Tensor:
 
 # elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor
 def elu_default(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.elu(np, self_, alpha, scale, input_scale))
 
@@ -6271,7 +6271,7 @@ def rrelu_with_noise_functional(
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
 def softplus_default(self: Tensor, beta: Any, threshold: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
     (self_,) = plan.operands
     return new_result(plan, activations_kernels.softplus(np, self_, beta, threshold))
 
@@ -8452,7 +8452,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
 def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
     target = plan.target(out)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
@@ -8461,7 +8461,7 @@ def lerp_Scalar_out(self: Tensor, end: Tensor, weight: Any, out: Tensor) -> Tens
 
 # lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)
 def lerp__Scalar(self: Tensor, end: Tensor, weight: Any) -> Tensor:
-    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex")
+    plan = rules.same_dtypes(self.array, end.array, accepts="floating complex", numbers=(weight,))
     self_, end_ = plan.operands
     target = plan.inplace(self)
     plan.store(arithmetic_kernels.lerp(np, self_, end_, weight, out=plan.out(target)), target)
@@ -12228,7 +12228,7 @@ def tril_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.tril(self_, diagonal), target)
+    plan.store(rearranging_kernels.lower_triangle(np, self_, diagonal), target)
     return out
 
 
@@ -12237,7 +12237,7 @@ def tril_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(np.tril(self_, diagonal), target)
+    plan.store(rearranging_kernels.lower_triangle(np, self_, diagonal), target)
     return self
 
 
@@ -12246,7 +12246,7 @@ def triu_out(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(np.triu(self_, diagonal), target)
+    plan.store(rearranging_kernels.upper_triangle(np, self_, diagonal), target)
     return out
 
 
@@ -12255,7 +12255,7 @@ def triu_(self: Tensor, diagonal: int) -> Tensor:
     plan = rules.triangle(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(np.triu(self_, diagonal), target)
+    plan.store(rearranging_kernels.upper_triangle(np, self_, diagonal), target)
     return self
 
 
@@ -12441,7 +12441,7 @@ def mish_(self: Tensor) -> Tensor:
 
 # elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)
 def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
@@ -12450,7 +12450,7 @@ def elu_out(self: Tensor, alpha: Any, scale: Any, input_scale: Any, out: Tensor)
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
 def elu_(self: Tensor, alpha: Any, scale: Any, input_scale: Any) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(alpha, scale, input_scale), accepts="floating")
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(activations_kernels.elu(np, self_, alpha, scale, input_scale), target)
@@ -12495,7 +12495,7 @@ def leaky_relu_(self: Tensor, negative_slope: Any) -> Tensor:
 
 # softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: Any, threshold: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="floating")
+    plan = rules.pointwise_with(self.array, numbers=(beta, threshold), accepts="floating")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(activations_kernels.softplus(np, self_, beta, threshold), target)

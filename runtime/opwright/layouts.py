@@ -6,6 +6,7 @@ strides may be symbolic: Note [Undecided comparisons].
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from opwright.sizes import at_least_one, check, guard_or_true
@@ -159,6 +160,22 @@ def _broadcast_size(a: int, b: int, dim: int) -> int:
         lambda: f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}",
     )
     return b if type(b) is int else a
+
+
+def check_countable(shape: Shape, itemsize: int) -> None:
+    """Raise RuntimeError for a shape that no array has: of too many dimensions, or of more bytes than can be counted.
+
+    Dimensions of size 0 count as 1, as they do in NumPy.
+    """
+    if len(shape) > _MAX_DIMS:
+        raise RuntimeError(f"a tensor has at most {_MAX_DIMS} dimensions, but the shape {list(shape)} has {len(shape)}")
+    if math.prod([max(size, 1) for size in shape]) * itemsize >= 1 << 63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed: {list(shape)} elements of {itemsize} bytes are more than 2**63 - 1"
+        )
+
+
+_MAX_DIMS = 64  # NumPy's
 
 
 def same_shape(first: Shape, second: Shape) -> bool:

@@ -95,6 +95,8 @@ class Form:
         may_overlap: bool = False,
     ) -> None:
         is_symbolic = not all(type(each) is int for each in (*shape, *strides))
+        if not is_symbolic:
+            layouts.check_countable(shape, dtype.itemsize)
         is_simple = not is_symbolic and shape and 0 not in shape and strides == layouts.contiguous_strides(shape)
         self.shape = shape
         self.strides = strides

@@ -67,6 +67,8 @@ def ranges() -> Iterator[Sample]:
         yield sample(*numbers)
     for dtype in DTYPES:
         yield from (sample(0, 5, 1, dtype=dtype), sample(0, 2.5, 0.5, dtype=dtype), sample(-3, 4, 2, dtype=dtype))
+        for numbers in ((0, -8.000001, -4), (0, 3.1, 1), (1, 5.000001, 2), (0, 5, 2.5), (-0.5, 2.9, 1)):
+            yield sample(*numbers, dtype=dtype)
 
 
 def ranges_to() -> Iterator[Sample]:

@@ -237,6 +237,7 @@ def integrals(places: bool) -> Iterator[Sample]:
         yield sample(y, make((5,), FLOAT32))
         yield sample(y, make((2, 3, 4), FLOAT32))
         yield sample(make((2, 3, 4), FLOAT32), y)
+        yield sample(make((4,), FLOAT32), make((4, 2, 3), FLOAT32), dim=-1)
         yield sample(make((3, 0), FLOAT32), make((0,), FLOAT32))
     else:
         yield sample(y)

@@ -15,6 +15,8 @@ from opwright.autograd import gradcheck, gradgradcheck
 aten = opwright.ops.aten
 ROWS = np.array([[0, 1, 1, 0], [0, 2, 1, 1]])
 CLASSES = np.array([0, 2, 1])
+PLACES = np.array([0, 0, 1, 0, 1])
+TWO_ZEROS = np.array([0.0, 0.0, 4.0, 5.0, 0.0])
 
 
 def tensor(*shape: int) -> np.ndarray:
@@ -49,6 +51,18 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "scatter, multiply": (lambda x, y: _scattered(x, y, "multiply"), (tensor(3, 4), tensor(2, 4))),
     "scatter a number, add": (lambda x: _scattered(x, 2.5, "add"), (tensor(3, 4),)),
     "scatter a number, multiply": (lambda x: _scattered(x, 2.5, "multiply"), (tensor(3, 4),)),
+    "scatter_reduce, zeros in one place": (
+        lambda x, y: aten.scatter_reduce(x, 0, opwright.from_numpy(PLACES), y, "prod"),
+        (np.array([2.0, 3.0]), TWO_ZEROS),
+    ),
+    "scatter_reduce, a zero in self, too": (
+        lambda x, y: aten.scatter_reduce(x, 0, opwright.from_numpy(PLACES), y, "prod"),
+        (np.array([0.0, 3.0]), TWO_ZEROS),
+    ),
+    "index_reduce, zeros in one place": (
+        lambda x, y: aten.index_reduce(x, 0, opwright.from_numpy(PLACES), y, "prod", include_self=False),
+        (np.array([2.0, 3.0, 1.0]), TWO_ZEROS),
+    ),
     "remainder.Scalar_Tensor": (lambda x: aten.remainder(3.0, x), (tensor(5) + 2,)),
     "_cdist_forward, p = 2": (lambda x, y: aten._cdist_forward(x, y, 2.0, None), (tensor(3, 4), tensor(2, 4))),
     "_cdist_forward, p = 1.5": (lambda x, y: aten._cdist_forward(x, y, 1.5, None), (tensor(3, 4), tensor(2, 4))),

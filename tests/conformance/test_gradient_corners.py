@@ -39,6 +39,10 @@ VALUES: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "pow(0, 0.5)": (lambda lib, x: x**0.5, (array(0.0, 1.0),)),
     "pow(negative, 3)": (lambda lib, x: x**3, (array(-2.0, -0.0),)),
     "pow(x, y) at 0": (lambda lib, x, y: x**y, (array(0.0, 0.0, 0.0, 2.0), array(0.0, 1.0, 2.0, 0.0))),
+    "pow(negative, complex)": (
+        lambda lib, y: lib.pow(-lib.ones(2, dtype=lib.float64), y),
+        (np.array([1 + 1j, 2 - 2j], COMPLEX128),),
+    ),
     "pow(2, y)": (lambda lib, y: 2**y, (array(0.0, -1.0, 2.0),)),
     "pow(0, y)": (lambda lib, y: lib.pow(0, y), (array(0.0, 1.0, 2.0),)),
     "max of ties": (lambda lib, x: x.max(), (TIES,)),

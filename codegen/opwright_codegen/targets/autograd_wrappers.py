@@ -156,7 +156,9 @@ class WrapperBuilder:
                 texts = [quoted(self.schema.name.base), quoted(argument.name), self._own[argument.name]]
                 statements.append(f"check_no_gradient({', '.join(texts)})")
         if others:
-            statements += [condition([self._has_none(name) for name in self._node.inputs], "and", 8)]
+            tests = [self._has_none(name) for name in self._node.inputs]
+            alone = tests[0][1:-1] if len(tests) == 1 and tests[0].startswith("(") else None
+            statements.append(condition(tests if alone is None else [alone], "and", 8))
             statements.append("    " + self._called("return ", indent=12))
         if self._guard is not None:
             statements.append(formula_lines(self._node.spelled(self._guard), self._spelling(), 8, "is_recorded = "))

@@ -17,10 +17,12 @@ from opwright.autograd.tangents import (
     Level,
     Tangent,
     current_cell,
+    current_tangent,
     ignoring_tangents,
     may_have_tangent,
     new_tangent,
     set_tangent,
+    view_tangent,
     write_tangent,
 )
 from opwright.autograd.views import WriteToView
@@ -156,7 +158,7 @@ class _Layer:
                 f"{self.operator.name}() would write a result with a tangent into a plain array, which cannot keep it; "
                 "pass a Tensor, or detach() what has the tangent"
             )
-        before = args
+        before, layout = args, _layout_of(args[0])
         if any(0 in formula.arguments for formula in rule.formulas):
             before = (aten("clone")(args[0]), *args[1:])
         if 0 in tangents and is_grad_enabled():  # the formula may save it, and it will be written
@@ -164,15 +166,22 @@ class _Layer:
         result = self.below(*args)
         if not may_have_tangent(args[0]):
             return result
-        if not tangents:
+        if _layout_of(args[0]) != layout and (tangent := current_tangent(args[0])) is not None:
+            view_tangent(args[0], tangent, layout[-1], level)
+        elif not tangents:
             write_tangent(args[0], None, level)
             return result
-        taken = tuple(tensors_of(tangents.values()))
-        for output, value in self._computed(rule, before, tangents, result):
-            write_tangent(output, value, level, taken)
+        else:
+            taken = tuple(tensors_of(tangents.values()))
+            for output, value in self._computed(rule, before, tangents, result):
+                write_tangent(output, value, level, taken)
         if (node := _writer_of(args[0])) is not None:
             note_tangent(args[0], node, 0)
         return result
+
+
+def _layout_of(tensor: Tensor) -> tuple[Any, Any, int]:
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
 def _writer_of(tensor: Tensor) -> Node | None:

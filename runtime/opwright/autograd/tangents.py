@@ -198,6 +198,12 @@ def write_tangent(tensor: Tensor, value: Tensor | None, level: Level, taken: tup
         aten("zero_")(current)
 
 
+def view_tangent(tensor: Tensor, tangent: Tensor, offset: int, level: Level) -> None:
+    """Show a tensor's tangent through the layout that the tensor has now, which began at `offset` before."""
+    start = tangent.storage_offset() + tensor.storage_offset() - offset
+    set_tangent(tensor, aten("as_strided")(tangent, list(tensor.shape), list(tensor.stride()), start), level)
+
+
 def _part(tangent: Tensor, base: Tensor, view: Tensor) -> Tensor:
     """The view's part of its base's tangent, whose memory is laid out as the base's is."""
     shape, strides, offset = list(view.shape), list(view.stride()), view.storage_offset()

@@ -78,6 +78,8 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
     if self.dtype.kind == "b":
         return xp.logical_or(self, xp.logical_not(exponent), out=out)
     if self.dtype.kind != "i":
+        if exponent.ndim == 0 and self.ndim and exponent == 0.5:  # for which NumPy may take the root, NaN of -inf
+            exponent = xp.full_like(self, 0.5)
         return xp.power(self, exponent, out=out)
     negative = xp.less(exponent, 0)
     if not negative.any():
@@ -89,11 +91,14 @@ def power(xp: ModuleType, self: Array, exponent: Array, out: Array | None = None
 
 
 def power_scalar(xp: ModuleType, self: Array, exponent: Number, out: Array | None = None) -> Array:
-    """`self ** exponent` for a number."""
+    """`self ** exponent` for a number. Powers of 0.5 and -0.5 are `sqrt` and its reciprocal, of -0.0 and -inf too."""
     if self.dtype.kind == "b":
         return power(xp, self, exponent, out)
     if exponent == 2:
         return xp.multiply(self, self, out=out)
+    if exponent in (0.5, -0.5) and self.dtype.kind in "fc":
+        root = xp.sqrt(self, out=out)
+        return root if exponent == 0.5 else xp.true_divide(1, root, out=out)
     return xp.power(self, exponent, out=out)
 
 
@@ -190,7 +195,7 @@ def round_to_decimals(xp: ModuleType, self: Array, decimals: int, out: Array | N
         if decimals == 0:
             return xp.positive(self, out=out)
         raise DispatchError(f"round.decimals: not implemented for {self.dtype}")
-    ten = self.dtype.type(10.0 ** abs(decimals))
+    ten = self.dtype.type(10.0 ** abs(decimals) if abs(decimals) < 309 else np.inf)
     if decimals >= 0:
         return xp.true_divide(xp.rint(self * ten), ten, out=out)
     return xp.multiply(xp.rint(self / ten), ten, out=out)

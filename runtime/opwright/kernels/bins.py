@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.errors import DispatchError
-from opwright.layouts import surely_empty
+from opwright.layouts import check_countable, surely_empty
 
 Array = Any
 
@@ -69,6 +69,7 @@ def bincount(xp: ModuleType, self: Array, weights: Array | None, minlength: int)
     """How often each number from 0 up occurs, or the sum of its weights: as many numbers as there are, and
     `minlength` at least."""
     check_counted(self, weights, minlength)
+    check_countable((minlength,), 8)
     if not self.size:
         return xp.zeros(minlength, dtype="int64")
     if self.min() < 0:

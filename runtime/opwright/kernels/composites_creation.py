@@ -276,8 +276,7 @@ def _around(made: Operand, mean: Any, std: Any, generator: Any) -> Operand:
     elif as_dtype(std.dtype) in COMPLEX:
         raise RuntimeError("normal expects standard deviation to be non-complex")
     else:
-        negative = aten.any(aten.lt(std, 0))
-        aten._assert_async(aten.logical_not(negative), "normal expects all elements of std >= 0.0")
+        aten._assert_async(aten.all(aten.ge(std, 0)), "normal expects all elements of std >= 0.0")
     aten.normal_(made, 0.0, 1.0, generator=generator)
     return aten.add_(aten.mul_(made, std), mean)
 

@@ -65,7 +65,7 @@ def kl_div(self: Operand, target: Operand, reduction: int, log_target: bool) -> 
     if log_target:
         losses = aten.mul(aten.exp(target), aten.sub(target, self))
     else:
-        information = aten.where(aten.eq(target, 0), 0, aten.mul(target, aten.log(target)))
+        information = aten.xlogy(target, target)
         losses = aten.sub(information, aten.mul(target, self))
     return _reduced(losses, reduction)
 

@@ -64,7 +64,8 @@ def _between_neighbours(combine: Any, self: Operand, dim: int) -> Operand:
 def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     """The integral along `dim` of `y`, sampled at the places `x`, or so far apart, by the trapezoidal rule."""
     aten = opwright.ops.aten
-    if guard_or_false(y.shape[layouts.wrap_dim(dim, len(y.shape))] == 0):
+    dim = layouts.wrap_dim(dim, len(y.shape))  # counted in `y`, which may have fewer dimensions than `x`
+    if guard_or_false(y.shape[dim] == 0):
         shape = list(y.shape)
         del shape[dim]
         return aten.new_zeros(y, shape)
@@ -78,9 +79,10 @@ def trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
 def cumulative_trapezoid(y: Operand, x: Operand | float, dim: int) -> Operand:
     """The integrals along `dim` of `y`, as `trapezoid` takes them, up to each sample but the first."""
     aten = opwright.ops.aten
+    dim = layouts.wrap_dim(dim, len(y.shape))
     _check_integrable(y, x)
     if isinstance(x, NUMBERS):
-        return aten.mul(aten.cumsum(_between_neighbours(aten.add, y, dim), dim), x / 2.0)
+        return aten.cumsum(aten.mul(_between_neighbours(aten.add, y, dim), x / 2.0), dim)
     return aten.div(aten.cumsum(_areas(y, x, dim), dim), 2.0)
 
 
@@ -99,7 +101,6 @@ def _areas(y: Operand, x: Operand, dim: int) -> Operand:
 
 def _steps(y: Operand, x: Operand, dim: int) -> Operand:
     aten = opwright.ops.aten
-    dim = layouts.wrap_dim(dim, len(y.shape))
     if len(x.shape) == 1:
         if not holds(x.shape[0] == y.shape[dim]):
             raise RuntimeError("trapezoid: there must be one `x` value for each sample point")

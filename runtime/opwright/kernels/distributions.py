@@ -60,7 +60,11 @@ def poisson(xp: ModuleType, self: Array, generator: Generator | None, out: Array
 def binomial(xp: ModuleType, count: Array, prob: Array, generator: Generator | None, out: Array | None = None) -> Array:
     """Numbers of successes in `count` trials of chance `prob` each."""
     trials, chances = np.broadcast_arrays(host(xp, count).astype(float64), host(xp, prob).astype(float64))
-    return _result(xp, count, source_for(count, generator).binomial(trials, chances), out)
+    is_drawn = (trials >= 0) & (trials < np.inf) & (chances >= 0) & (chances < 1)
+    drawn = source_for(count, generator).binomial(np.where(is_drawn, trials, 0), np.where(is_drawn, chances, 0))
+    none = (trials <= 0) | (chances <= 0)
+    beyond = np.where(none, 0, np.where(chances >= 1, trials, trials * chances))  # of NaN and of infinite counts
+    return _result(xp, count, np.where(is_drawn, drawn, beyond), out)
 
 
 def _result(xp: ModuleType, like: Array, drawn: Any, out: Array | None) -> Array:

@@ -49,11 +49,12 @@ def sinc(xp: ModuleType, self: Array) -> Array:
 
 
 def logit(xp: ModuleType, self: Array, eps: float | None, out: Array | None = None) -> Array:
-    """log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given."""
+    """log(self / (1 - self)), of `self` held within [eps, 1 - eps] if `eps` is given: first above the one, then below
+    the other, which differ for an `eps` above 1/2."""
     held = self
     if eps is not None and eps >= 0:
         low, high = self.dtype.type(eps), self.dtype.type(1) - self.dtype.type(eps)
-        held = xp.minimum(xp.maximum(self, low), high)
+        held = xp.where(self < low, low, xp.minimum(self, high))
     return xp.log(held / (1 - held), out=out)
 
 

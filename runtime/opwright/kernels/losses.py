@@ -97,7 +97,7 @@ def multi_margin_loss(
     chosen = target.reshape(-1, 1)
     if chosen.size and not bool(((chosen >= 0) & (chosen < rows.shape[1])).all()):
         raise RuntimeError("target out of range")
-    excess = xp.maximum(rows - xp.take_along_axis(rows, chosen, 1) + margin, 0)
+    excess = _above_zero(xp, rows - xp.take_along_axis(rows, chosen, 1) + margin)
     if p == 2:
         excess *= excess
     if weight is not None:
@@ -105,6 +105,11 @@ def multi_margin_loss(
     excess[xp.arange(len(rows)), chosen[:, 0]] = 0
     losses = excess.sum(axis=1) / rows.shape[1]
     return _reduced(losses, reduction) if reduction else losses.reshape(target.shape)
+
+
+def _above_zero(xp: ModuleType, excess: Array) -> Array:
+    """0 in the place of what is not above it: NaN too, which is no excess."""
+    return xp.where(excess > 0, excess, excess.dtype.type(0))
 
 
 def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
@@ -119,9 +124,8 @@ def multilabel_margin_loss(xp: ModuleType, self: Array, target: Array, reduction
     marks = xp.zeros(rows.shape, self.dtype)
     row, place = xp.nonzero(valid)
     marks[row, chosen[row, place]] = 1
-    excess = xp.maximum(rows[:, None, :] - xp.take_along_axis(rows, chosen, 1)[:, :, None] + 1, 0)
-    excess *= valid[:, :, None]
-    excess *= 1 - marks[:, None, :]
+    excess = _above_zero(xp, rows[:, None, :] - xp.take_along_axis(rows, chosen, 1)[:, :, None] + 1)
+    excess = xp.where(valid[:, :, None] & (marks[:, None, :] == 0), excess, 0)
     losses = excess.sum(axis=(1, 2)) / rows.shape[1]
     result = _reduced(losses, reduction) if reduction or self.ndim == 2 else losses.reshape(())
     return result, marks.reshape(target.shape)

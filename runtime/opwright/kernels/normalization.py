@@ -12,7 +12,9 @@ Array = Any
 
 def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
     """exp(self) over its sum along `dim`, shifted by the maximum so that nothing overflows."""
-    if not self.ndim or not self.size:
+    if not self.ndim:  # a row of one: 1, but for what is not finite
+        return xp.asarray(xp.exp(self - self))
+    if not self.size:
         return xp.ones_like(self)
     result = xp.subtract(self, self.max(axis=dim, keepdims=True))
     xp.exp(result, out=result)
@@ -22,7 +24,9 @@ def softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) 
 
 def log_softmax(xp: ModuleType, self: Array, dim: int, half_to_float: bool = False) -> Array:
     """The logarithm of `softmax`, without taking the logarithm of what has underflowed."""
-    if not self.ndim or not self.size:
+    if not self.ndim:
+        return xp.asarray(self - self)
+    if not self.size:
         return xp.zeros_like(self)
     result = xp.subtract(self, self.max(axis=dim, keepdims=True))
     result -= xp.log(xp.exp(result).sum(axis=dim, keepdims=True))

@@ -10,7 +10,7 @@ from typing import Any
 from opwright import rules
 from opwright.dtypes import int64
 from opwright.kernels.shapes import diagonal, take_slice
-from opwright.layouts import wrap_dim
+from opwright.layouts import check_countable, wrap_dim
 
 Array = Any
 
@@ -40,6 +40,9 @@ def repeat(xp: ModuleType, self: Array, repeats: Sequence[int]) -> Array:
         shape += [1, size]
         tiled += [times, size]
         result.append(times * size)
+    if 0 in result:
+        return xp.empty(tuple(result), self.dtype)
+    check_countable(tuple(result), self.itemsize)
     return xp.broadcast_to(self.reshape(shape), tiled).reshape(result)
 
 
@@ -118,14 +121,36 @@ def tril_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """The row and the column of each element on and below a diagonal, row by row."""
-    return xp.stack(xp.nonzero(xp.tri(row, col, offset, dtype=bool)))
+    return xp.stack(xp.nonzero(_lower(xp, row, col, offset)))
 
 
 def triu_indices(
     xp: ModuleType, row: int, col: int, offset: int, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """The row and the column of each element on and above a diagonal, row by row."""
-    return xp.stack(xp.nonzero(~xp.tri(row, col, offset - 1, dtype=bool)))
+    return xp.stack(xp.nonzero(~_lower(xp, row, col, offset - 1)))
+
+
+def lower_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
+    """`tril`: 0 above a diagonal."""
+    return xp.tril(self, _within(diagonal, self))
+
+
+def upper_triangle(xp: ModuleType, self: Array, diagonal: int) -> Array:
+    """`triu`: 0 below a diagonal."""
+    return xp.triu(self, _within(diagonal, self))
+
+
+def _within(diagonal: int, matrix: Array) -> int:
+    """A diagonal of the same triangle that is not far outside: NumPy adds to it in 64 bits."""
+    rows, columns = matrix.shape[-2:]
+    return min(max(diagonal, -int(rows) - 1), int(columns) + 1)
+
+
+def _lower(xp: ModuleType, row: int, col: int, offset: int) -> Array:
+    """Whether each element of a matrix stands on or below a diagonal."""
+    check_countable((row, col), 8)
+    return xp.tri(row, col, max(-row, min(offset, col)), dtype=bool)
 
 
 def channel_shuffle(xp: ModuleType, self: Array, groups: int) -> Array:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.dtypes import COMPLEX
+from opwright.dtypes import COMPLEX, check_fits, float64
 from opwright.kernels.indexing import take_along
 
 Array = Any
@@ -149,14 +149,29 @@ def variance_and_mean(
     """`variance`, and the mean."""
     over = axes(dim, self.ndim)
     count = _count(self, over)
+    if isinstance(correction, complex):
+        check_fits(correction, float64)
+        correction = correction.real
     freedom = max(count - (1 if correction is None else correction), 0)
     mean = xp.true_divide(self.sum(axis=over, keepdims=True), count, dtype=self.dtype)
+    if count > 1 and self.dtype.kind == "f" and not xp.isfinite(mean).all():
+        mean = _stepwise_mean(xp, self, mean, over)
     if count:
         squares = _sum_of_squares(xp, self - mean, over, keepdim)
         spread = xp.true_divide(squares, freedom, dtype=squares.dtype)
     else:
         spread = xp.full_like(self.real.sum(axis=over, keepdims=keepdim), float("nan"))
     return spread, mean if keepdim or not self.ndim else mean.squeeze(over)
+
+
+def _stepwise_mean(xp: ModuleType, self: Array, mean: Array, over: Any) -> Array:
+    """The mean as it comes of moving it towards one element after the other: NaN behind an infinity, which only the
+    last element may be."""
+    reduced = range(self.ndim) if over is None else [over] if isinstance(over, int) else over
+    rows = xp.moveaxis(self, tuple(reduced), tuple(range(-len(reduced), 0)))
+    rows = rows.reshape(*rows.shape[: self.ndim - len(reduced)], -1)
+    is_lost = ~xp.isfinite(rows[..., :-1]).all(axis=-1)
+    return xp.where(is_lost.reshape(mean.shape), self.dtype.type("nan"), mean)
 
 
 def deviation_and_mean(

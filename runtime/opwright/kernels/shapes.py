@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from opwright.dtypes import bfloat16
-from opwright.layouts import wrap_dim
+from opwright.layouts import check_countable, wrap_dim
 from opwright.sizes import guard_or_false, guard_or_true, holds, is_place
 from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 
@@ -28,8 +28,10 @@ def strided(xp: ModuleType, self: Array, shape: Sequence[int], strides: Sequence
         if type(self) is np.ndarray and self.flags.c_contiguous and self.size and self.dtype is not bfloat16:
             try:  # several times as fast, for what stays within the array itself
                 return np.ndarray(tuple(shape), self.dtype, self, 0, tuple(strides))
-            except ValueError:
-                pass
+            except (ValueError, OverflowError):
+                check_countable(tuple(shape), self.itemsize)
+        if any(abs(step) >= 1 << 63 for step in strides):
+            raise RuntimeError(f"a view's strides, {list(strides)} in bytes, are more than 64 bits hold")
         return np.lib.stride_tricks.as_strided(self, tuple(shape), tuple(strides))
     return xp.lib.stride_tricks.as_strided(self, tuple(shape), tuple(strides))
 
@@ -125,7 +127,7 @@ def take_slice(xp: ModuleType, self: Array, dim: int, start: int | None, end: in
     first, last = slice_bounds(size, start, end)
     part = self[(*_WHOLE[:dim], slice(first, last, step))]
     along = self.strides[dim] * step
-    if part.strides[dim] == along:
+    if part.strides[dim] == along or along >= 1 << 63:  # a step over everything, which has one element
         return part
     return strided(xp, part, part.shape, (*self.strides[:dim], along, *self.strides[dim + 1 :]))
 

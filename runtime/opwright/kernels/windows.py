@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.kernels.shapes import strided
+from opwright.layouts import check_countable
 from opwright.rules.windows import per_dimension
 
 Array = Any
@@ -29,6 +30,7 @@ def padded(xp: ModuleType, image: Array, padding: Sizes) -> Array:
 
 
 def _zeros_like_laid(xp: ModuleType, image: Array, sizes: Sizes) -> Array:
+    check_countable((*image.shape[:2], *sizes), image.itemsize)
     if not has_channels_last(image):
         return xp.zeros((*image.shape[:2], *sizes), image.dtype)
     return xp.moveaxis(xp.zeros((image.shape[0], *sizes, image.shape[1]), image.dtype), -1, 1)

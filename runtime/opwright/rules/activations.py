@@ -9,7 +9,7 @@ from opwright.devices import element_strides
 from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
 from opwright.metadata import Form, Forms, Plan
 from opwright.operands import check_accepted, check_number
-from opwright.rules.pointwise import pointwise
+from opwright.rules.pointwise import pointwise, pointwise_with
 from opwright.sizes import holds
 
 _halves = Forms()
@@ -25,16 +25,16 @@ def gelu(self: Any, approximate: str) -> Plan:
 
 
 def celu(self: Any, alpha: complex) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for an alpha of 0."""
-    plan = pointwise(self, accepts="floating")
+    """`pointwise`, of floats. Raises RuntimeError for an alpha of 0, or one that the dtype cannot hold."""
+    plan = pointwise_with(self, numbers=(alpha,), accepts="floating")
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return plan
 
 
 def softshrink(self: Any, lambd: complex) -> Plan:
-    """`pointwise`, of floats. Raises RuntimeError for a negative lambda."""
-    plan = pointwise(self, accepts="floating")
+    """`pointwise`, of floats. Raises RuntimeError for a negative lambda, or one that the dtype cannot hold."""
+    plan = pointwise_with(self, numbers=(lambd,), accepts="floating")
     if lambd.real < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return plan
@@ -45,6 +45,8 @@ def hardtanh(self: Any, min_val: complex, max_val: complex) -> Plan:
     dtype cannot hold them."""
     plan = pointwise(self, accepts="integer floating")
     if plan.compute not in FLOATING:
+        for each in (min_val, max_val):
+            check_number(each.real, plan.compute)
         min_val, max_val = int(min_val.real), int(max_val.real)
         if plan.compute is uint8 and (min_val < 0 or max_val < 0):
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")

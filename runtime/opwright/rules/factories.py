@@ -9,7 +9,7 @@ from typing import Any
 from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.devices import Device, as_device
-from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_complex
+from opwright.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
 from opwright.metadata import Form, Forms, Plan, PlanApart
 from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
@@ -124,26 +124,43 @@ def full(size: Sequence[int], fill_value: complex, *, dtype: object = None, devi
 
 
 def arange(start: complex, end: complex, step: complex, *, dtype: object = None, device: object = None) -> Plan:
-    """The numbers from `start` to below `end`: int64 if all are integers, else the default dtype.
+    """The numbers from `start` to below `end`: int64 if all are integers, else the default dtype. An integer dtype
+    makes integers of the three first; how many numbers there are the three tell as they were given, but for int64.
 
     Raises RuntimeError for a zero step, one that leads away from `end`, and for numbers that are not real.
     """
-    numbers = (start, end, step)
     if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
         raise RuntimeError("arange: expected real numbers for start, end and step")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
+    given = start, end, step
+    is_whole = all(isinstance(each, (int, SymInt)) for each in given)
+    if dtype is None and is_whole:
+        dtype = int64
     if not all(is_symbolic(each) or math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if not (holds(step > 0) or holds(step < 0)):  # NaN is neither
+        raise RuntimeError("step must be nonzero")
     if not holds((end >= start) if step > 0 else (end <= start)):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    is_integral = all(isinstance(each, (int, SymInt)) for each in numbers)
-    if dtype is None and is_integral:
-        dtype = int64
-    length = -((start - end) // step) if is_integral else math.ceil((end - start) / step)
+    if dtype is not None and as_dtype(dtype) not in INEXACT:
+        start, end, step = (_whole(each) for each in given)
+    if is_whole or (dtype is not None and as_dtype(dtype) is int64):
+        if step == 0:
+            raise ValueError(f"arange: the step {given[2]} is 0 in int64")
+        length = -((start - end) // step)
+    else:
+        length = math.ceil((given[1] - given[0]) / given[2])
     plan = empty([length], dtype=dtype, device=device)
     check_accepted("integer floating", plan.dtype)
     return plan
+
+
+def _whole(number: Any) -> Any:
+    """The number without what is behind its point. Raises RuntimeError where no integer of 64 bits is that."""
+    if is_symbolic(number):
+        return number
+    whole = int(number) if math.isfinite(number) else 1 << 63
+    check_number(whole, int64)
+    return whole
 
 
 def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, device: object = None) -> Plan:
@@ -154,6 +171,9 @@ def linspace(start: complex, end: complex, steps: int, *, dtype: object = None, 
         dtype = to_complex(get_default_dtype())
     plan = empty([steps], dtype=dtype, device=device)
     check_accepted("integer floating complex", plan.dtype)
+    if plan.dtype not in INEXACT:
+        for each in (start, end):
+            check_number(each.real, int64)
     return plan
 
 

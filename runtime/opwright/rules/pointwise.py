@@ -107,7 +107,7 @@ def _check_alpha(alpha: complex, common: DType) -> None:
     check_number(alpha, common)
 
 
-def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds) -> Plan:
+def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
     """`pointwise`, with numbers that are no operands. Raises RuntimeError for one that does not fit the dtype that is
     computed in."""
     plan = pointwise(*operands, accepts=accepts)
@@ -189,15 +189,15 @@ def _where_form(condition: Any, self: Any, other: Any) -> Form:
     return Form(shape, layouts.pointwise_strides(shape, extents), common, casts=casts, pointwise=True)
 
 
-def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None) -> Plan:
+def same_dtypes(*operands: Any, accepts: DtypeKinds | None = None, numbers: Sequence[complex] = ()) -> Plan:
     """`pointwise`, of operands that must have one dtype: the rule of `lerp` and `heaviside`. Numbers have none.
 
-    Raises RuntimeError where dtypes differ.
+    Raises RuntimeError where dtypes differ, and for one of `numbers`, which are no operands, that does not fit.
     """
     dtypes = [operand.dtype for operand in operands if not isinstance(operand, NUMBERS)]
     if any(dtype != dtypes[0] for dtype in dtypes[1:]):
         raise RuntimeError(f"expected operands of one dtype, but got {', '.join(str(dtype) for dtype in dtypes)}")
-    return pointwise(*operands, accepts=accepts)
+    return pointwise_with(*operands, numbers=numbers, accepts=accepts)
 
 
 def scaled(self: Any, other: Any) -> Plan:

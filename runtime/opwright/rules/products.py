@@ -12,7 +12,7 @@ from opwright.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
 from opwright.metadata import Form, Forms, Plan, PlanApart
-from opwright.operands import check_accepted
+from opwright.operands import check_accepted, check_number
 from opwright.rules.pointwise import pointwise
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
@@ -101,6 +101,8 @@ def added_product(signature: str, self: Any, first: Any, second: Any, beta: comp
 def _check_scales(dtype: DType, beta: complex, alpha: complex) -> None:
     if dtype.kind in "iu" and not (isinstance(beta, int) and isinstance(alpha, int)):
         raise RuntimeError("For integral input tensors, arguments alpha and beta must not be floating point numbers.")
+    for number in (beta, alpha):
+        check_number(number, dtype)
 
 
 def _check_expands(shape: Shape, wanted: Shape) -> None:

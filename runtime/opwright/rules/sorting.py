@@ -10,7 +10,7 @@ from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright.errors import DispatchError
 from opwright.metadata import Form, Forms, Plan
-from opwright.operands import NUMBERS, check_accepted, kept_strides, needs_cast
+from opwright.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright.promotion import result_type
 from opwright.rules.reductions import reduce
 
@@ -111,6 +111,8 @@ def histc(self: Any, bins: int, low: complex, high: complex) -> Plan:
     check_accepted("floating", given)
     if bins <= 0:
         raise RuntimeError(f"histc(): bins must be > 0, but got {bins}")
+    for bound in (low, high):
+        check_number(bound, given)
     if low != high:
         _check_range(float(low.real), float(high.real))
     return Plan(Form((bins,), (1,), given), (self,))

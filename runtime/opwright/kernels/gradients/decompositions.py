@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,8 +41,14 @@ def cholesky_solve_backward(
 
 
 def distance_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
-    """The gradient of each difference of a row of `x1` and one of `x2`."""
+    """The gradient of each difference of a row of `x1` and one of `x2`. Of the largest each has it all, as if it were
+    alone: in norms they share it."""
     difference = aten.unsqueeze(x1, -2) - aten.unsqueeze(x2, -3)
+    if p == 1.0:  # its sign function keeps NaN
+        return aten.where(difference == difference, aten.sgn(difference), difference) * aten.unsqueeze(grad, -1)
+    if p == math.inf:
+        is_largest = aten.abs(difference) == aten.unsqueeze(result, -1)
+        return aten.where(is_largest, aten.sgn(difference) * aten.unsqueeze(grad, -1), 0)
     return norm_backward(grad, difference, p, result, -1, False)
 
 

@@ -146,7 +146,8 @@ def multi_margin_loss_backward(
     classes = self.shape[-1] if self.ndim else 1
     rows = aten.reshape(self, [-1, classes])
     chosen = aten.reshape(target, [-1, 1])
-    excess = aten.clamp_min(rows - aten.gather(rows, 1, chosen) + margin, 0)
+    excess = rows - aten.gather(rows, 1, chosen) + margin
+    excess = aten.where(excess > 0, excess, 0)  # NaN is none
     slope = 2 * excess if p == 2 else aten.to(excess > 0, rows.dtype)
     if weight is not None:
         slope = slope * aten.unsqueeze(aten.index_select(weight, 0, aten.reshape(target, [-1])), -1)

@@ -49,8 +49,9 @@ def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
 def logit_backward(grad: Tensor, self: Tensor, eps: float | None) -> Tensor:
     """The gradient of log(x / (1 - x)): 0 where x is clamped to eps, NaN where it is outside 0 to 1 without eps."""
     low, high, beyond = (0.0, 1.0, math.nan) if eps is None or eps < 0 else (eps, 1.0 - eps, 0.0)
-    inside = (self >= low) & (self <= high)
-    return aten.where(inside, grad / (self * (1.0 - self)), beyond)
+    outside = (self < low) | (self > high)
+    slope = self * (1.0 - self) + 0.0  # no negative zero: at both of them PyTorch's gradient is grad * inf
+    return aten.where(outside, beyond, grad / slope)
 
 
 def sgn_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
@@ -72,14 +73,14 @@ def sinc_derivative(x: Tensor) -> Tensor:
 
 def i1_derivative(x: Tensor, result: Tensor) -> Tensor:
     """I₀(x) - I₁(x) / x, and 1/2 at 0."""
-    near = aten.abs(x) <= _EPSILON
+    near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
     safe = aten.where(near, _EPSILON, x)
     return aten.where(near, 0.5, aten.i0(safe) - result / safe)
 
 
 def i1e_derivative(x: Tensor, result: Tensor) -> Tensor:
     """The same, scaled by exp(-|x|)."""
-    near = aten.abs(x) <= _EPSILON
+    near = aten.logical_not(aten.abs(x) > _EPSILON)  # of NaN too
     safe = aten.where(near, _EPSILON, x)
     slope = aten.special_i0e(safe) - result * (aten.sgn(safe) + aten.reciprocal(safe))
     return aten.where(near, 0.5, slope)
@@ -110,7 +111,7 @@ def clamp_bounds_backward(
         below = self < low if high is None else (self < low) & (low < high)
         of_low = aten.where(below, grad, 0)
     if mask[1] and high is not None:
-        above = self > high if low is None else (self > high) | (high <= low)
+        above = self > high if low is None else (self > high) | (high < low)
         of_high = aten.where(above, grad, 0)
     return of_low, of_high
 
@@ -121,7 +122,7 @@ def clamp_forward(
     """The tangent of the clamped value: that of whichever of the three it is."""
     if low is not None and high is not None:
         inside = aten.where(self < low, low_t, self_t)
-        return aten.where((self > high) | (high <= low), high_t, inside)
+        return aten.where((self > high) | (high < low), high_t, inside)
     if low is not None:
         return aten.where(self < low, low_t, self_t)
     return self_t if high is None else aten.where(self > high, high_t, self_t)
@@ -132,8 +133,14 @@ def copysign_derivative(self: Tensor, result: Tensor) -> Tensor:
     return aten.where(self == 0, 0.0, result / self)
 
 
+def extremum_backward(grad: Tensor, self: Tensor, other: Tensor, loses: Tensor) -> Tensor:
+    """The gradient of an operand: half of it where both are equal, none where it loses. Where one is NaN, neither
+    does."""
+    return aten.where(self == other, grad / 2, aten.where(loses, 0, grad))
+
+
 def extremum_share(self: Tensor, other: Tensor, wins: Tensor) -> Tensor:
-    """How much of the gradient an operand gets: all where it wins, half of it where both are equal."""
+    """How much of its tangent an operand gives: all where it wins, half of it where both are equal."""
     return aten.where(self == other, 0.5, aten.to(wins, self.dtype))
 
 
@@ -148,10 +155,16 @@ def pow_self_backward(grad: Tensor, self: Tensor, exponent: Any) -> Tensor:
 
 
 def pow_exponent_backward(grad: Tensor, self: Any, exponent: Tensor, result: Tensor) -> Tensor:
-    """grad * result * log(self), and 0 where self is 0 and the exponent is not negative."""
-    base = self
+    """grad * result * log(self), and 0 where self is 0 and the exponent is real and not negative.
+
+    The logarithm is taken in the result's dtype: that of a negative number is complex, if the result is.
+    """
     if isinstance(self, bool | int | float | complex):
         base = aten.scalar_tensor(self, dtype=result.dtype, device=result.device)
-    slope = grad * aten.conj(result * aten.log(base))
-    size = aten.real(exponent) if as_dtype(exponent.dtype) in COMPLEX else exponent
-    return aten.where((base == 0) & (size >= 0), 0.0, slope)
+    else:
+        base = aten.to(self, result.dtype)
+    if as_dtype(exponent.dtype) in COMPLEX:
+        is_constant = (base == 0) & (aten.real(exponent) >= 0) & (aten.imag(exponent) == 0)
+    else:
+        is_constant = (base == 0) & (exponent >= 0)
+    return grad * aten.conj(aten.where(is_constant, 0, result * aten.log(base)))

@@ -76,18 +76,26 @@ def _is_extreme(self: Tensor, extreme: Tensor) -> Tensor:
     return aten.where(extreme != extreme, self != self, self == extreme)
 
 
-def extreme_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The gradient, in equal shares for all elements that are the result."""
+def extreme_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """The gradient, in equal shares for all elements that equal the result; NaN for all where it is NaN."""
     grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
+    chosen = self == result
+    return grad / _count(chosen, dim) * chosen
+
+
+def element_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """The gradient, in equal shares for all elements that are the result, NaN among them."""
     chosen = _is_extreme(self, result)
-    dims = _dims(dim, self.ndim)
-    count = aten.sum(chosen, dims, True) if self.ndim else 1
-    return aten.where(chosen, grad / count, 0)
+    return aten.where(chosen, grad / _count(chosen, None), 0)
+
+
+def _count(chosen: Tensor, dim: Any) -> Tensor:
+    return aten.sum(chosen, _dims(dim, chosen.ndim), True) if chosen.ndim else 1
 
 
 def extreme_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The mean tangent of all elements that are the result."""
-    chosen = _is_extreme(self, restored(result, self.ndim, dim, keepdim))
+    """The mean tangent of all elements that equal the result; NaN where it is NaN."""
+    chosen = self == restored(result, self.ndim, dim, keepdim)
     if not self.ndim:
         return tangent
     dims = _dims(dim, self.ndim)
@@ -136,8 +144,10 @@ def cumprod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Te
     seen = aten.cumsum(is_zero, dim)
     is_first = is_zero & (seen == 1)
     others = aten.cumprod(aten.where(is_first, 1, self), dim)
-    by_division = reverse_cumsum(grad * aten.conj(result), dim) / aten.conj(aten.where(is_zero, 1, self))
-    at_first = reverse_cumsum(grad * aten.conj(others), dim)
+    # What is not finite behind a zero does not count: the products there are constant.
+    before = aten.where(seen > 0, 0, grad * aten.conj(result))
+    by_division = reverse_cumsum(before, dim) / aten.conj(aten.where(is_zero, 1, self))
+    at_first = reverse_cumsum(aten.where(seen > 1, 0, grad * aten.conj(others)), dim)
     return aten.where(is_first, at_first, aten.where(seen > 0, 0, by_division))
 
 
@@ -152,6 +162,21 @@ def _products_without_one(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     before = aten.cat([aten.ones_like(factors), factors], -1).narrow(-1, size - 1, size) if size else factors
     before = aten.cumprod(aten.where(places == 0, 1, before), -1)
     return aten.movedim(summed * aten.conj(before), -1, dim)
+
+
+def prod_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The gradient times the result over each factor; where any factor is 0, times the product of the others, and 0
+    with several of them, whatever the others are."""
+    if not self.ndim:
+        return grad
+    if dim is not None:
+        grad, result = (restored(each, self.ndim, dim, keepdim) for each in (grad, result))
+    is_zero = self == 0
+    quotient = result / aten.where(is_zero, 1, self)
+    slope = aten.where(aten.any(is_zero), product_of_others(self, dim), quotient)
+    if dim is None and not opwright.is_grad_enabled():
+        slope = aten.where(aten.sum(is_zero) > 1, 0, slope)
+    return grad * aten.conj(slope)
 
 
 def product_of_others(self: Tensor, dim: int | None = None) -> Tensor:
@@ -203,8 +228,7 @@ def norm_backward(grad: Tensor, self: Tensor, p: Any, result: Tensor, dim: Any =
     if math.isinf(p):
         size = aten.abs(self)
         chosen = _is_extreme(size, result)
-        count = aten.sum(chosen, _dims(dim, self.ndim), True) if self.ndim else 1
-        return aten.where(chosen, aten.sgn(self) * (grad / count), 0)
+        return aten.where(chosen, aten.sgn(self) * (grad / _count(chosen, dim)), 0)
     size = aten.abs(self)
     if p < 1.0:
         slope = aten.where(self == 0, 0, aten.sgn(self) * aten.pow(size, p - 1))

@@ -92,11 +92,7 @@ def _reduced_backward(
     multiplied: Callable[..., Tensor],
 ) -> tuple[Tensor, Tensor]:
     """Both gradients, given what fetches, adds to and multiplies into the places that were written: all of a sum, equal
-    shares of a mean or of all that are the extreme, and for a product the product of all other factors.
-
-    That of the sources is computed by division; a source that is the only zero of its place is left out of the product
-    instead. With two zeros in a place all products are 0, as are their first derivatives.
-    """
+    shares of a mean or of all that are the extreme, and for a product the product of all other factors."""
     match reduce:
         case "sum":
             return grad, fetched(grad)
@@ -106,14 +102,32 @@ def _reduced_backward(
             share = grad / aten.where(count == 0, 1, count)
             return share, fetched(share)
         case "amax" | "amin":
-            is_self, is_source = self == result, fetched(result) == source
-            share = grad / added(aten.to(is_self, grad.dtype), aten.to(is_source, grad.dtype))
-            return aten.where(is_self, share, 0), aten.where(is_source, fetched(share), 0)
+            is_self, is_source = (aten.to(each, grad.dtype) for each in (self == result, fetched(result) == source))
+            share = grad / added(is_self, is_source)
+            return share * is_self, fetched(share) * is_source
         case _:
             of_self = grad * aten.conj(multiplied(aten.ones_like(self), source))
-            is_zero = source == 0
-            zeros = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))
-            is_alone = is_zero & (zeros == 1)
-            without = multiplied(self, aten.where(is_alone, 1, source), include_self)
-            by_division = fetched(grad * aten.conj(result)) / aten.conj(aten.where(is_zero, 1, source))
-            return of_self, aten.where(is_alone, fetched(grad * aten.conj(without)), by_division)
+            return of_self, _factor_backward(grad, self, source, include_self, result, fetched, added, multiplied)
+
+
+def _factor_backward(
+    grad: Tensor,
+    self: Tensor,
+    source: Tensor,
+    include_self: bool,
+    result: Tensor,
+    fetched: Callable[[Tensor], Tensor],
+    added: Callable[[Tensor, Tensor], Tensor],
+    multiplied: Callable[..., Tensor],
+) -> Tensor:
+    """The gradient of factors: by division, and for a 0 by the product of all that are none in its place, if it is the
+    only 0 there. One of two zeros has that product times the other one: 0, with a slope."""
+    is_zero = source == 0
+    count = fetched(added(aten.zeros_like(self), aten.to(is_zero, self.dtype)))
+    rest = fetched(grad * aten.conj(multiplied(self, aten.where(is_zero, 1, source), include_self)))
+    of_zero = aten.where(count == 1, rest, 0)
+    if opwright.is_grad_enabled():
+        other = fetched(added(aten.zeros_like(self), aten.where(is_zero, source, 0))) - source
+        of_zero = aten.where(count == 2, rest * aten.conj(other), of_zero)
+    by_division = fetched(grad * aten.conj(result)) / aten.conj(aten.where(is_zero, 1, source))
+    return aten.where(is_zero, of_zero, by_division)

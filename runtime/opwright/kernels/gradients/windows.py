@@ -33,6 +33,8 @@ def convolution_backward(
     if mask[0] and transposed:
         none = [0] * count
         of_input = aten.convolution(grad, aten.conj(weight), None, stride, padding, dilation, False, none, groups)
+        for place, size in enumerate(input.shape[2:], 2):  # output_padding of a whole stride makes more of it
+            of_input = of_input if of_input.shape[place] == size else aten.narrow(of_input, place, 0, size)
     elif mask[0]:
         sizes = zip(input.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
         rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]

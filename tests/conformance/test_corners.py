@@ -1,0 +1,73 @@
+"""Every operator at corners against PyTorch: values, what records, gradients and tangents at negative, zero, equal, NaN
+and infinite inputs.
+
+A few draws of one sample of each operator here; `--slow` tries more of them, and every sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from declared import functional_of, of_kind
+from differentiating import DIFFERENT
+from sampling import Sample
+
+from opwright_codegen.schema import SchemaKind
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+from corners import PALETTES, cornered, problems, samples_of  # noqa: E402
+from differentiating_once import DIFFERENT_TANGENTS  # noqa: E402
+from known_corners import KNOWN_CORNERS, is_known_corner, why_not_tried  # noqa: E402
+from known_differences import is_known  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+NAMES = [
+    name for name in of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE) if why_not_tried(functional_of(name)) is None
+]
+SEED = 10
+
+
+def chosen(name: str, is_slow: bool) -> Iterator[tuple[Sample, str, int]]:
+    """Samples, each with a palette and a seed."""
+    found = samples_of(name)
+    if "batch_norm" in name:  # of nothing PyTorch divides by zero, and ends
+        found = [one for one in found if all(each.size for each in (one.args[0],))]
+    if is_slow:
+        yield from ((one, palette, seed) for one in found for palette in PALETTES for seed in range(3))
+    elif found:
+        first = SEED % len(found)
+        yield from ((found[(first + step) % len(found)], palette, SEED) for step, palette in enumerate(PALETTES))
+
+
+def is_expected(name: str, sample: Sample, problem: str) -> bool:
+    """Whether a difference is known: of the operator anywhere, of its gradients, or at corners alone."""
+    functional = functional_of(name)
+    table = DIFFERENT_TANGENTS if problem.startswith("tangent") else DIFFERENT
+    of_gradients = (is_different(sample) for other, is_different, _ in table if other == functional)
+    return (
+        is_known(name, sample, problem)
+        or is_known_corner(functional, sample, problem)
+        or (not problem.startswith("value") and any(of_gradients))
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_corners(name: str, request: pytest.FixtureRequest) -> None:
+    found = []
+    with np.errstate(all="ignore"):
+        for one, palette, seed in chosen(name, request.config.getoption("--slow")):
+            drawn = cornered(one, palette, seed)
+            told = [problem for problem in problems(name, drawn) if not is_expected(name, drawn, problem)]
+            found += [f"{name}{one}, {palette}, seed {seed}: {problem}" for problem in told]
+    if found:
+        pytest.fail(f"{len(found)} differences\n" + "\n".join(found[:8]), pytrace=False)
+
+
+def test_every_reason_is_of_an_operator() -> None:
+    names = {functional_of(name) for name in of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE)}
+    import re
+
+    assert not [known for known in KNOWN_CORNERS if not any(re.fullmatch(known.operators, name) for name in names)]
