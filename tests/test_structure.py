@@ -46,8 +46,8 @@ GENERATOR_ORDER = """
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors missing plugins places sizes keys state dtypes devices overlap metadata values subclassing tensor checks
-    results rules fake registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature
-    introspection returns adapters wrapped_numbers plain_arrays dispatch_errors compose overloads entries
+    results rules fake registry_lock lost registrations forward_rules dispatch_table table_calculator conversion
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors compose overloads entries
     function_schema overload_facts dispatcher packets registry ops_namespace dispatch kernel_handles _schema types
     tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
