@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
@@ -58,6 +58,15 @@ from opwright.options import Layout, MemoryFormat
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
+DTYPES_F = plain_dtypes("f")
+DTYPES_IU = plain_dtypes("iu")
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIU = plain_dtypes("biu")
+DTYPES_IUF = plain_dtypes("iuf")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_IUFC = plain_dtypes("iufc")
+DTYPES_BIUFC = plain_dtypes("biufc")
+
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
@@ -78,25 +87,29 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -112,30 +125,34 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = np.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Scalar(wrap(self), other, alpha).array
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -152,30 +169,34 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = np.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_IUFC:
         return sub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -191,30 +212,34 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
     try:
         result = np.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Scalar(wrap(self), other, alpha).array
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -231,30 +256,34 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = np.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = other.dtype
-    if alpha != 1 or self.dtype is not dtype or dtype.kind not in "iufc" or dtype.num > 16:
+    if alpha != 1 or self.dtype is not dtype or dtype not in DTYPES_IUFC:
         return rsub_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -270,30 +299,34 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
     try:
         result = np.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(wrap(self), other, alpha).array
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Scalar(wrap(self), other, alpha).array
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -312,25 +345,29 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return mul_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Tensor(wrap(self), wrap(other)).array
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -343,30 +380,34 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     try:
         result = np.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(wrap(self), other).array
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Scalar(wrap(self), other).array
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -380,34 +421,38 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return div_Tensor(self, other)
     try:
         result = np.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return div_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return div_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Tensor(wrap(self), wrap(other)).array
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -420,34 +465,38 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     try:
         result = np.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(wrap(self), other).array
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return div_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Scalar(wrap(self), other).array
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -603,30 +652,34 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return maximum_default(self, other)
     try:
         result = np.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return maximum_default(wrap(self), wrap(other)).array
     try:
         result = np.maximum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return maximum_default(wrap(self), wrap(other)).array
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -640,30 +693,34 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return minimum_default(self, other)
     try:
         result = np.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return minimum_default(wrap(self), wrap(other)).array
     try:
         result = np.minimum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return minimum_default(wrap(self), wrap(other)).array
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -677,34 +734,38 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return atan2_default(self, other)
     try:
         result = np.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return atan2_default(wrap(self), wrap(other)).array
     try:
         result = np.arctan2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return atan2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan2_default(wrap(self), wrap(other)).array
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -748,34 +809,38 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmax_default(self, other)
     try:
         result = np.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmax_default(wrap(self), wrap(other)).array
     try:
         result = np.fmax(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmax_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmax_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmax_default(wrap(self), wrap(other)).array
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -789,34 +854,38 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmin_default(self, other)
     try:
         result = np.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return fmin_default(wrap(self), wrap(other)).array
     try:
         result = np.fmin(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmin_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmin_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmin_default(wrap(self), wrap(other)).array
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -830,34 +899,38 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return hypot_default(self, other)
     try:
         result = np.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return hypot_default(wrap(self), wrap(other)).array
     try:
         result = np.hypot(self, other)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return hypot_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return hypot_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return hypot_default(wrap(self), wrap(other)).array
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -871,34 +944,38 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return copysign_Tensor(self, other)
     try:
         result = np.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return copysign_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Tensor(wrap(self), wrap(other)).array
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -911,34 +988,38 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(self, other)
     try:
         result = np.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(wrap(self), other).array
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return copysign_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Scalar(wrap(self), other).array
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -952,34 +1033,38 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return nextafter_default(self, other)
     try:
         result = np.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return nextafter_default(wrap(self), wrap(other)).array
     try:
         result = np.nextafter(self, other)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return nextafter_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return nextafter_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return nextafter_default(wrap(self), wrap(other)).array
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -1007,34 +1092,38 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return logaddexp2_default(self, other)
     try:
         result = np.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "f" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_F:
         return logaddexp2_default(wrap(self), wrap(other)).array
     try:
         result = np.logaddexp2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return logaddexp2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return logaddexp2_default(wrap(self), wrap(other)).array
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1048,34 +1137,38 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return gcd_default(self, other)
     try:
         result = np.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return gcd_default(wrap(self), wrap(other)).array
     try:
         result = np.gcd(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return gcd_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return gcd_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return gcd_default(wrap(self), wrap(other)).array
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1089,34 +1182,38 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return lcm_default(self, other)
     try:
         result = np.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "iu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_IU:
         return lcm_default(wrap(self), wrap(other)).array
     try:
         result = np.lcm(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return lcm_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return lcm_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return lcm_default(wrap(self), wrap(other)).array
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1129,30 +1226,34 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(self, min)
     try:
         result = np.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(min) is not float and type(min) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(wrap(self), min).array
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(wrap(self), min).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_default(wrap(self), min).array
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1166,30 +1267,34 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(self, min)
     try:
         result = np.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if min.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if min.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(wrap(self), wrap(min)).array
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1202,30 +1307,34 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(self, max)
     try:
         result = np.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(max) is not float and type(max) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(wrap(self), max).array
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(wrap(self), max).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_default(wrap(self), max).array
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1239,30 +1348,34 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(self, max)
     try:
         result = np.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if max.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if max.dtype is not dtype or dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(wrap(self), wrap(max)).array
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1344,30 +1457,34 @@ def neg_default(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_default(self)
     try:
         result = np.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # neg(Tensor self) -> Tensor
 def neg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iufc" or dtype.num > 16:
+    if dtype not in DTYPES_IUFC:
         return neg_default(wrap(self)).array
     try:
         result = np.negative(self)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return neg_default(wrap(self)).array
 
 
 # abs(Tensor self) -> Tensor
@@ -1380,34 +1497,38 @@ def abs_default(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_default(self)
     try:
         result = np.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # abs(Tensor self) -> Tensor
 def abs_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return abs_default(wrap(self)).array
     try:
         result = np.absolute(self)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return abs_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return abs_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return abs_default(wrap(self)).array
 
 
 # exp(Tensor self) -> Tensor
@@ -1420,34 +1541,38 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
 
 
 # expm1(Tensor self) -> Tensor
@@ -1460,34 +1585,38 @@ def expm1_default(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_default(self)
     try:
         result = np.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # expm1(Tensor self) -> Tensor
 def expm1_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return expm1_default(wrap(self)).array
     try:
         result = np.expm1(self)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return expm1_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return expm1_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return expm1_default(wrap(self)).array
 
 
 # log(Tensor self) -> Tensor
@@ -1500,34 +1629,38 @@ def log_default(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_default(self)
     try:
         result = np.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log(Tensor self) -> Tensor
 def log_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log_default(wrap(self)).array
     try:
         result = np.log(self)
     except (TypeError, ValueError, OverflowError):
-        return log_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log_default(wrap(self)).array
 
 
 # log1p(Tensor self) -> Tensor
@@ -1540,34 +1673,38 @@ def log1p_default(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_default(self)
     try:
         result = np.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log1p(Tensor self) -> Tensor
 def log1p_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log1p_default(wrap(self)).array
     try:
         result = np.log1p(self)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log1p_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log1p_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log1p_default(wrap(self)).array
 
 
 # log2(Tensor self) -> Tensor
@@ -1580,34 +1717,38 @@ def log2_default(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_default(self)
     try:
         result = np.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # log2(Tensor self) -> Tensor
 def log2_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log2_default(wrap(self)).array
     try:
         result = np.log2(self)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log2_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log2_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log2_default(wrap(self)).array
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1620,34 +1761,38 @@ def sqrt_default(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_default(self)
     try:
         result = np.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sqrt_default(wrap(self)).array
     try:
         result = np.sqrt(self)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sqrt_default(wrap(self)).array
 
 
 # sin(Tensor self) -> Tensor
@@ -1660,34 +1805,38 @@ def sin_default(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_default(self)
     try:
         result = np.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # sin(Tensor self) -> Tensor
 def sin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sin_default(wrap(self)).array
     try:
         result = np.sin(self)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sin_default(wrap(self)).array
 
 
 # cos(Tensor self) -> Tensor
@@ -1700,34 +1849,38 @@ def cos_default(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_default(self)
     try:
         result = np.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # cos(Tensor self) -> Tensor
 def cos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cos_default(wrap(self)).array
     try:
         result = np.cos(self)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cos_default(wrap(self)).array
 
 
 # tan(Tensor self) -> Tensor
@@ -1740,34 +1893,38 @@ def tan_default(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_default(self)
     try:
         result = np.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tan(Tensor self) -> Tensor
 def tan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tan_default(wrap(self)).array
     try:
         result = np.tan(self)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tan_default(wrap(self)).array
 
 
 # tanh(Tensor self) -> Tensor
@@ -1780,34 +1937,38 @@ def tanh_default(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_default(self)
     try:
         result = np.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # tanh(Tensor self) -> Tensor
 def tanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return tanh_default(wrap(self)).array
     try:
         result = np.tanh(self)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tanh_default(wrap(self)).array
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1820,34 +1981,38 @@ def reciprocal_default(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_default(self)
     try:
         result = np.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return reciprocal_default(wrap(self)).array
     try:
         result = np.reciprocal(self)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return reciprocal_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return reciprocal_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return reciprocal_default(wrap(self)).array
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1860,34 +2025,38 @@ def rsqrt_default(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_default(self)
     try:
         result = np.reciprocal(np.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return rsqrt_default(wrap(self)).array
     try:
         result = np.reciprocal(np.sqrt(self))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return rsqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return rsqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsqrt_default(wrap(self)).array
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1907,34 +2076,38 @@ def floor_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_default(self)
     try:
         result = np.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # floor(Tensor self) -> Tensor
 def floor_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return floor_default(wrap(self)).array
     try:
         result = np.floor(self)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return floor_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return floor_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return floor_default(wrap(self)).array
 
 
 # ceil(Tensor self) -> Tensor
@@ -1947,34 +2120,38 @@ def ceil_default(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_default(self)
     try:
         result = np.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # ceil(Tensor self) -> Tensor
 def ceil_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return ceil_default(wrap(self)).array
     try:
         result = np.ceil(self)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return ceil_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return ceil_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return ceil_default(wrap(self)).array
 
 
 # trunc(Tensor self) -> Tensor
@@ -1987,34 +2164,38 @@ def trunc_default(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_default(self)
     try:
         result = np.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # trunc(Tensor self) -> Tensor
 def trunc_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return trunc_default(wrap(self)).array
     try:
         result = np.trunc(self)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return trunc_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return trunc_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return trunc_default(wrap(self)).array
 
 
 # round(Tensor self) -> Tensor
@@ -2048,34 +2229,38 @@ def asin_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_default(self)
     try:
         result = np.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # asin(Tensor self) -> Tensor
 def asin_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asin_default(wrap(self)).array
     try:
         result = np.arcsin(self)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asin_default(wrap(self)).array
 
 
 # acos(Tensor self) -> Tensor
@@ -2088,34 +2273,38 @@ def acos_default(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_default(self)
     try:
         result = np.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # acos(Tensor self) -> Tensor
 def acos_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acos_default(wrap(self)).array
     try:
         result = np.arccos(self)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acos_default(wrap(self)).array
 
 
 # atan(Tensor self) -> Tensor
@@ -2128,34 +2317,38 @@ def atan_default(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_default(self)
     try:
         result = np.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # atan(Tensor self) -> Tensor
 def atan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atan_default(wrap(self)).array
     try:
         result = np.arctan(self)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan_default(wrap(self)).array
 
 
 # sinh(Tensor self) -> Tensor
@@ -2168,34 +2361,38 @@ def sinh_default(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_default(self)
     try:
         result = np.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # sinh(Tensor self) -> Tensor
 def sinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return sinh_default(wrap(self)).array
     try:
         result = np.sinh(self)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sinh_default(wrap(self)).array
 
 
 # cosh(Tensor self) -> Tensor
@@ -2208,34 +2405,38 @@ def cosh_default(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_default(self)
     try:
         result = np.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
 def cosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return cosh_default(wrap(self)).array
     try:
         result = np.cosh(self)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cosh_default(wrap(self)).array
 
 
 # asinh(Tensor self) -> Tensor
@@ -2248,34 +2449,38 @@ def asinh_default(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_default(self)
     try:
         result = np.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
 def asinh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return asinh_default(wrap(self)).array
     try:
         result = np.arcsinh(self)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asinh_default(wrap(self)).array
 
 
 # acosh(Tensor self) -> Tensor
@@ -2288,34 +2493,38 @@ def acosh_default(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_default(self)
     try:
         result = np.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
 def acosh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return acosh_default(wrap(self)).array
     try:
         result = np.arccosh(self)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acosh_default(wrap(self)).array
 
 
 # atanh(Tensor self) -> Tensor
@@ -2328,34 +2537,38 @@ def atanh_default(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_default(self)
     try:
         result = np.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
 def atanh_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return atanh_default(wrap(self)).array
     try:
         result = np.arctanh(self)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atanh_default(wrap(self)).array
 
 
 # exp2(Tensor self) -> Tensor
@@ -2375,34 +2588,38 @@ def log10_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_default(self)
     try:
         result = np.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # log10(Tensor self) -> Tensor
 def log10_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return log10_default(wrap(self)).array
     try:
         result = np.log10(self)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log10_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log10_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log10_default(wrap(self)).array
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2415,30 +2632,34 @@ def deg2rad_default(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_default(self)
     try:
         result = np.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return deg2rad_default(wrap(self)).array
     try:
         result = np.multiply(self, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return deg2rad_default(wrap(self)).array
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2451,30 +2672,34 @@ def rad2deg_default(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_default(self)
     try:
         result = np.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or dtype.num > 16:
+    if dtype not in DTYPES_F:
         return rad2deg_default(wrap(self)).array
     try:
         result = np.multiply(self, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rad2deg_default(wrap(self)).array
 
 
 # frac(Tensor self) -> Tensor
@@ -2529,30 +2754,34 @@ def isposinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isposinf_default(self)
     try:
         result = np.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isposinf_default(wrap(self)).array
     try:
         result = np.equal(self, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isposinf_default(wrap(self)).array
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2565,30 +2794,34 @@ def isneginf_default(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isneginf_default(self)
     try:
         result = np.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biuf" or dtype.num > 16:
+    if dtype not in DTYPES_BIUF:
         return isneginf_default(wrap(self)).array
     try:
         result = np.equal(self, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isneginf_default(wrap(self)).array
 
 
 # isreal(Tensor self) -> Tensor
@@ -2647,30 +2880,34 @@ def relu_default(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     try:
         result = np.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # relu(Tensor self) -> Tensor
 def relu_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "iuf" or dtype.num > 16:
+    if dtype not in DTYPES_IUF:
         return relu_default(wrap(self)).array
     try:
         result = np.maximum(self, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return relu_default(wrap(self)).array
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -2690,30 +2927,34 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_default(self)
     try:
         result = np.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "biu" or dtype.num > 16:
+    if dtype not in DTYPES_BIU:
         return bitwise_not_default(wrap(self)).array
     try:
         result = np.invert(self)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_not_default(wrap(self)).array
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2729,25 +2970,29 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.logical_not(self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return logical_not_default(wrap(self)).array
     try:
         result = np.logical_not(self)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_not_default(wrap(self)).array
 
 
 # isnan(Tensor self) -> Tensor
@@ -2763,25 +3008,29 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isnan(Tensor self) -> Tensor
 def isnan_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isnan_default(wrap(self)).array
     try:
         result = np.not_equal(self, self)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isnan_default(wrap(self)).array
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2797,25 +3046,29 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = np.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # isfinite(Tensor self) -> Tensor
 def isfinite_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.num > 16:
+    if dtype not in DTYPES_BIUFC:
         return isfinite(wrap(self)).array
     try:
         result = np.isfinite(self)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isfinite(wrap(self)).array
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2829,30 +3082,34 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(self, other)
     try:
         result = np.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2880,30 +3137,34 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(self, other)
     try:
         result = np.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2931,30 +3192,34 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(self, other)
     try:
         result = np.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biu" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.bitwise_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3057,25 +3322,29 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_and_default(self, other)
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_and_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_and_default(wrap(self), wrap(other)).array
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3094,25 +3363,29 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_or_default(self, other)
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_or_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_or_default(wrap(self), wrap(other)).array
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3131,25 +3404,29 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_xor_default(self, other)
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return logical_xor_default(wrap(self), wrap(other)).array
     try:
         result = np.logical_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_xor_default(wrap(self), wrap(other)).array
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3168,25 +3445,29 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return eq_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Tensor(wrap(self), wrap(other)).array
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3199,30 +3480,34 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
     try:
         result = np.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(wrap(self), other).array
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Scalar(wrap(self), other).array
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3241,25 +3526,29 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return ne_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Tensor(wrap(self), wrap(other)).array
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3272,30 +3561,34 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
     try:
         result = np.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(wrap(self), other).array
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Scalar(wrap(self), other).array
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3309,30 +3602,34 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return lt_Tensor(self, other)
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return lt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Tensor(wrap(self), wrap(other)).array
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3345,30 +3642,34 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
     try:
         result = np.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(wrap(self), other).array
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Scalar(wrap(self), other).array
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3382,30 +3683,34 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return le_Tensor(self, other)
     try:
         result = np.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return le_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Tensor(wrap(self), wrap(other)).array
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3418,30 +3723,34 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
     try:
         result = np.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(wrap(self), other).array
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Scalar(wrap(self), other).array
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3455,30 +3764,34 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return gt_Tensor(self, other)
     try:
         result = np.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return gt_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Tensor(wrap(self), wrap(other)).array
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3491,30 +3804,34 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
     try:
         result = np.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(wrap(self), other).array
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Scalar(wrap(self), other).array
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3528,30 +3845,34 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return ge_Tensor(self, other)
     try:
         result = np.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return ge_Tensor(wrap(self), wrap(other)).array
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Tensor(wrap(self), wrap(other)).array
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3564,30 +3885,34 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
     try:
         result = np.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "f" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(wrap(self), other).array
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Scalar(wrap(self), other).array
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -3853,42 +4178,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(np, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(np, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -3897,7 +4222,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(np, self_, dim, keepdim, dtype))
 
@@ -4084,7 +4409,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype))
 
@@ -4142,7 +4474,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype))
 
@@ -4156,7 +4488,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(np, self_, p, dtype))
 
@@ -4170,14 +4502,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, p, dim, keepdim, dtype), target)
@@ -4204,14 +4536,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(np, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(np, self_, dim, dtype))
 
@@ -7090,7 +7422,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
@@ -7162,8 +7494,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7201,13 +7535,15 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         np.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7249,7 +7585,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if (
         alpha != 1
         or other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iufc"
+        or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7257,8 +7593,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7296,13 +7634,15 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
     try:
         np.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7368,8 +7708,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7393,13 +7735,15 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
     try:
         np.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7426,7 +7770,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7434,8 +7778,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7459,13 +7805,15 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
     try:
         np.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -7600,7 +7948,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7608,8 +7956,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -7730,7 +8080,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7738,8 +8088,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7766,7 +8118,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7774,8 +8126,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7799,13 +8153,15 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     try:
         np.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7832,7 +8188,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7840,8 +8196,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -7904,7 +8262,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7912,8 +8270,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7940,7 +8300,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -7948,8 +8308,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -7973,13 +8335,15 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
         np.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -8006,7 +8370,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     min_ = min.array
     if (
         min_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (min_.base is not None and (min_.base is self_ or min_.base is self_.base))
         or min_ is self_.base
     ):
@@ -8014,8 +8378,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         np.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8039,13 +8405,15 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
         np.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8072,7 +8440,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     max_ = max.array
     if (
         max_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (max_.base is not None and (max_.base is self_ or max_.base is self_.base))
         or max_ is self_.base
     ):
@@ -8080,8 +8448,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         np.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -8216,13 +8586,15 @@ def neg_(self: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     try:
         np.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8246,13 +8618,15 @@ def abs_(self: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_(self)
     try:
         np.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8276,13 +8650,15 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8306,13 +8682,15 @@ def expm1_(self: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_(self)
     try:
         np.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8336,13 +8714,15 @@ def log_(self: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_(self)
     try:
         np.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8366,13 +8746,15 @@ def log1p_(self: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_(self)
     try:
         np.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8396,13 +8778,15 @@ def log2_(self: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_(self)
     try:
         np.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8426,13 +8810,15 @@ def sqrt_(self: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_(self)
     try:
         np.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8456,13 +8842,15 @@ def sin_(self: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_(self)
     try:
         np.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8486,13 +8874,15 @@ def cos_(self: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_(self)
     try:
         np.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8516,13 +8906,15 @@ def tan_(self: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_(self)
     try:
         np.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8546,13 +8938,15 @@ def tanh_(self: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_(self)
     try:
         np.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8576,13 +8970,15 @@ def reciprocal_(self: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_(self)
     try:
         np.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8606,13 +9002,15 @@ def rsqrt_(self: Tensor) -> Tensor:
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_(self)
     try:
         np.reciprocal(np.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8654,13 +9052,15 @@ def floor_(self: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_(self)
     try:
         np.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8684,13 +9084,15 @@ def ceil_(self: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     try:
         np.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8714,13 +9116,15 @@ def trunc_(self: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_(self)
     try:
         np.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8798,13 +9202,15 @@ def asin_(self: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_(self)
     try:
         np.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8828,13 +9234,15 @@ def acos_(self: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_(self)
     try:
         np.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8858,13 +9266,15 @@ def atan_(self: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_(self)
     try:
         np.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8888,13 +9298,15 @@ def sinh_(self: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     try:
         np.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8918,13 +9330,15 @@ def cosh_(self: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_(self)
     try:
         np.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8948,13 +9362,15 @@ def asinh_(self: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     try:
         np.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8978,13 +9394,15 @@ def acosh_(self: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_(self)
     try:
         np.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9008,13 +9426,15 @@ def atanh_(self: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_(self)
     try:
         np.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9056,13 +9476,15 @@ def log10_(self: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_(self)
     try:
         np.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9086,13 +9508,15 @@ def deg2rad_(self: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     try:
         np.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9116,13 +9540,15 @@ def rad2deg_(self: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_(self)
     try:
         np.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9272,13 +9698,15 @@ def relu_(self: Tensor) -> Tensor:
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_(self)
     try:
         np.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -9320,13 +9748,15 @@ def bitwise_not_(self: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_(self)
     try:
         np.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9353,8 +9783,10 @@ def logical_not__dense(self: Tensor) -> Tensor:
     try:
         np.logical_not(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9390,7 +9822,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9398,8 +9830,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9453,7 +9887,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9461,8 +9895,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9516,7 +9952,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9524,8 +9960,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9748,8 +10186,10 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9783,8 +10223,10 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9818,8 +10260,10 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9853,8 +10297,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9878,13 +10324,15 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     try:
         np.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9918,8 +10366,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9943,13 +10393,15 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     try:
         np.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9976,7 +10428,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9984,8 +10436,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10009,13 +10463,15 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     try:
         np.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10042,7 +10498,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10050,8 +10506,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10075,13 +10533,15 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     try:
         np.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10108,7 +10568,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10116,8 +10576,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10141,13 +10603,15 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     try:
         np.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10174,7 +10638,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -10182,8 +10646,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10207,13 +10673,15 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
     try:
         np.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -10554,7 +11022,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -10563,7 +11031,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(np, self_, dim, keepdim, dtype), target)
@@ -10572,7 +11040,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -10581,7 +11049,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(np, self_, dim, keepdim, dtype), target)
@@ -10590,7 +11058,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(np, self_, dim, keepdim, dtype), target)
@@ -10691,7 +11159,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(np, self_, dim, keepdim, dtype), target)
@@ -10735,7 +11210,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(np, self_, ord, dim, keepdim, dtype), target)
@@ -10753,7 +11228,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(np, self_, p, dtype), target)
@@ -10813,7 +11288,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10822,7 +11297,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10831,7 +11306,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10840,7 +11315,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(np, self_, dim, dtype, out=plan.out(target)), target)
@@ -10946,7 +11421,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -10961,7 +11436,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, mat2_), target)
     return out
 
 
@@ -10970,7 +11445,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(np.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(np.matmul(self_, vec_), target)
     return out
 
 
@@ -12771,7 +13246,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
@@ -12780,7 +13255,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)

@@ -16,7 +16,7 @@ import cupy as cp
 from opwright import rules
 from opwright.annotations import Scalar
 from opwright.devices import Device
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
@@ -34,6 +34,7 @@ from opwright.kernels import gamma as gamma_kernels
 from opwright.kernels import indexing as indexing_kernels
 from opwright.kernels import joining as joining_kernels
 from opwright.kernels import linear_algebra as linear_algebra_kernels
+from opwright.kernels import logic as logic_kernels
 from opwright.kernels import losses as losses_kernels
 from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import padding as padding_kernels
@@ -56,6 +57,14 @@ from opwright.options import Layout, MemoryFormat
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
+DTYPES_F = plain_dtypes("f")
+DTYPES_IU = plain_dtypes("iu")
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIU = plain_dtypes("biu")
+DTYPES_IUF = plain_dtypes("iuf")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_IUFC = plain_dtypes("iufc")
+
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
@@ -76,13 +85,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -98,18 +109,20 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = cp.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -126,18 +139,20 @@ def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype.kind not in "iufc":
+    if alpha != 1 or other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IUFC:
         return sub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -153,18 +168,20 @@ def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -181,18 +198,20 @@ def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     other_ = other.array
     self_ = self.array
-    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype.kind not in "iufc":
+    if alpha != 1 or self_.dtype is not other_.dtype or other_.dtype not in DTYPES_IUFC:
         return rsub_Tensor(self, other, alpha)
     try:
         result = cp.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -208,18 +227,20 @@ def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return rsub_Scalar(self, other, alpha)
     try:
         result = cp.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -238,13 +259,15 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -257,18 +280,20 @@ def mul_Scalar(self: Tensor, other: Any) -> Tensor:
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul_Scalar(self, other)
     try:
         result = cp.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -282,20 +307,22 @@ def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return div_Tensor(self, other)
     try:
         result = cp.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -308,20 +335,22 @@ def div_Scalar(self: Tensor, other: Any) -> Tensor:
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div_Scalar(self, other)
     try:
         result = cp.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -477,18 +506,20 @@ def maximum_default(self: Tensor, other: Tensor) -> Tensor:
 def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return maximum_default(self, other)
     try:
         result = cp.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -502,18 +533,20 @@ def minimum_default(self: Tensor, other: Tensor) -> Tensor:
 def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return minimum_default(self, other)
     try:
         result = cp.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -527,20 +560,22 @@ def atan2_default(self: Tensor, other: Tensor) -> Tensor:
 def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return atan2_default(self, other)
     try:
         result = cp.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -584,20 +619,22 @@ def fmax_default(self: Tensor, other: Tensor) -> Tensor:
 def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmax_default(self, other)
     try:
         result = cp.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -611,20 +648,22 @@ def fmin_default(self: Tensor, other: Tensor) -> Tensor:
 def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return fmin_default(self, other)
     try:
         result = cp.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -638,20 +677,22 @@ def hypot_default(self: Tensor, other: Tensor) -> Tensor:
 def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return hypot_default(self, other)
     try:
         result = cp.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -665,20 +706,22 @@ def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return copysign_Tensor(self, other)
     try:
         result = cp.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -691,20 +734,22 @@ def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign_Scalar(self, other)
     try:
         result = cp.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -718,20 +763,22 @@ def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
 def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return nextafter_default(self, other)
     try:
         result = cp.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -759,20 +806,22 @@ def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
 def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "f":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_F:
         return logaddexp2_default(self, other)
     try:
         result = cp.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -786,20 +835,22 @@ def gcd_default(self: Tensor, other: Tensor) -> Tensor:
 def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return gcd_default(self, other)
     try:
         result = cp.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -813,20 +864,22 @@ def lcm_default(self: Tensor, other: Tensor) -> Tensor:
 def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "iu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_IU:
         return lcm_default(self, other)
     try:
         result = cp.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -839,18 +892,20 @@ def clamp_min_default(self: Tensor, min: Any) -> Tensor:
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min_default(self, min)
     try:
         result = cp.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -864,18 +919,20 @@ def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
 def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     self_ = self.array
     min_ = min.array
-    if min_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if min_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_min_Tensor(self, min)
     try:
         result = cp.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -888,18 +945,20 @@ def clamp_max_default(self: Tensor, max: Any) -> Tensor:
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max_default(self, max)
     try:
         result = cp.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -913,18 +972,20 @@ def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
 def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     self_ = self.array
     max_ = max.array
-    if max_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if max_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return clamp_max_Tensor(self, max)
     try:
         result = cp.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1006,18 +1067,20 @@ def neg_default(self: Tensor) -> Tensor:
 # neg(Tensor self) -> Tensor
 def neg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_default(self)
     try:
         result = cp.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # abs(Tensor self) -> Tensor
@@ -1030,20 +1093,22 @@ def abs_default(self: Tensor) -> Tensor:
 # abs(Tensor self) -> Tensor
 def abs_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_default(self)
     try:
         result = cp.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -1056,20 +1121,22 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = cp.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # expm1(Tensor self) -> Tensor
@@ -1082,20 +1149,22 @@ def expm1_default(self: Tensor) -> Tensor:
 # expm1(Tensor self) -> Tensor
 def expm1_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_default(self)
     try:
         result = cp.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # log(Tensor self) -> Tensor
@@ -1108,20 +1177,22 @@ def log_default(self: Tensor) -> Tensor:
 # log(Tensor self) -> Tensor
 def log_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_default(self)
     try:
         result = cp.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1134,20 +1205,22 @@ def log1p_default(self: Tensor) -> Tensor:
 # log1p(Tensor self) -> Tensor
 def log1p_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_default(self)
     try:
         result = cp.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log2(Tensor self) -> Tensor
@@ -1160,20 +1233,22 @@ def log2_default(self: Tensor) -> Tensor:
 # log2(Tensor self) -> Tensor
 def log2_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_default(self)
     try:
         result = cp.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1186,20 +1261,22 @@ def sqrt_default(self: Tensor) -> Tensor:
 # sqrt(Tensor self) -> Tensor
 def sqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_default(self)
     try:
         result = cp.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sin(Tensor self) -> Tensor
@@ -1212,20 +1289,22 @@ def sin_default(self: Tensor) -> Tensor:
 # sin(Tensor self) -> Tensor
 def sin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_default(self)
     try:
         result = cp.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # cos(Tensor self) -> Tensor
@@ -1238,20 +1317,22 @@ def cos_default(self: Tensor) -> Tensor:
 # cos(Tensor self) -> Tensor
 def cos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_default(self)
     try:
         result = cp.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # tan(Tensor self) -> Tensor
@@ -1264,20 +1345,22 @@ def tan_default(self: Tensor) -> Tensor:
 # tan(Tensor self) -> Tensor
 def tan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_default(self)
     try:
         result = cp.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1290,20 +1373,22 @@ def tanh_default(self: Tensor) -> Tensor:
 # tanh(Tensor self) -> Tensor
 def tanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_default(self)
     try:
         result = cp.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1316,20 +1401,22 @@ def reciprocal_default(self: Tensor) -> Tensor:
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_default(self)
     try:
         result = cp.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1342,20 +1429,22 @@ def rsqrt_default(self: Tensor) -> Tensor:
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_default(self)
     try:
         result = cp.reciprocal(cp.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1375,20 +1464,22 @@ def floor_default(self: Tensor) -> Tensor:
 # floor(Tensor self) -> Tensor
 def floor_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_default(self)
     try:
         result = cp.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # ceil(Tensor self) -> Tensor
@@ -1401,20 +1492,22 @@ def ceil_default(self: Tensor) -> Tensor:
 # ceil(Tensor self) -> Tensor
 def ceil_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_default(self)
     try:
         result = cp.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # trunc(Tensor self) -> Tensor
@@ -1427,20 +1520,22 @@ def trunc_default(self: Tensor) -> Tensor:
 # trunc(Tensor self) -> Tensor
 def trunc_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_default(self)
     try:
         result = cp.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # round(Tensor self) -> Tensor
@@ -1474,20 +1569,22 @@ def asin_default(self: Tensor) -> Tensor:
 # asin(Tensor self) -> Tensor
 def asin_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_default(self)
     try:
         result = cp.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # acos(Tensor self) -> Tensor
@@ -1500,20 +1597,22 @@ def acos_default(self: Tensor) -> Tensor:
 # acos(Tensor self) -> Tensor
 def acos_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_default(self)
     try:
         result = cp.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # atan(Tensor self) -> Tensor
@@ -1526,20 +1625,22 @@ def atan_default(self: Tensor) -> Tensor:
 # atan(Tensor self) -> Tensor
 def atan_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_default(self)
     try:
         result = cp.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # sinh(Tensor self) -> Tensor
@@ -1552,20 +1653,22 @@ def sinh_default(self: Tensor) -> Tensor:
 # sinh(Tensor self) -> Tensor
 def sinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_default(self)
     try:
         result = cp.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
@@ -1578,20 +1681,22 @@ def cosh_default(self: Tensor) -> Tensor:
 # cosh(Tensor self) -> Tensor
 def cosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_default(self)
     try:
         result = cp.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
@@ -1604,20 +1709,22 @@ def asinh_default(self: Tensor) -> Tensor:
 # asinh(Tensor self) -> Tensor
 def asinh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_default(self)
     try:
         result = cp.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
@@ -1630,20 +1737,22 @@ def acosh_default(self: Tensor) -> Tensor:
 # acosh(Tensor self) -> Tensor
 def acosh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_default(self)
     try:
         result = cp.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
@@ -1656,20 +1765,22 @@ def atanh_default(self: Tensor) -> Tensor:
 # atanh(Tensor self) -> Tensor
 def atanh_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_default(self)
     try:
         result = cp.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # exp2(Tensor self) -> Tensor
@@ -1689,20 +1800,22 @@ def log10_default(self: Tensor) -> Tensor:
 # log10(Tensor self) -> Tensor
 def log10_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_default(self)
     try:
         result = cp.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -1715,18 +1828,20 @@ def deg2rad_default(self: Tensor) -> Tensor:
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_default(self)
     try:
         result = cp.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -1739,18 +1854,20 @@ def rad2deg_default(self: Tensor) -> Tensor:
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_default(self)
     try:
         result = cp.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # frac(Tensor self) -> Tensor
@@ -1805,18 +1922,20 @@ def isposinf_default(self: Tensor) -> Tensor:
 # isposinf(Tensor self) -> Tensor
 def isposinf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isposinf_default(self)
     try:
         result = cp.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
@@ -1829,18 +1948,20 @@ def isneginf_default(self: Tensor) -> Tensor:
 # isneginf(Tensor self) -> Tensor
 def isneginf_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biuf":
+    if self_.dtype not in DTYPES_BIUF:
         return isneginf_default(self)
     try:
         result = cp.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isreal(Tensor self) -> Tensor
@@ -1899,18 +2020,20 @@ def relu_default(self: Tensor) -> Tensor:
 # relu(Tensor self) -> Tensor
 def relu_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_default(self)
     try:
         result = cp.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -1930,40 +2053,27 @@ def bitwise_not_default(self: Tensor) -> Tensor:
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_default(self)
     try:
         result = cp.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return new_result(plan, cp.logical_not(self_))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_not(cp, self_))
 
 
 # isnan(Tensor self) -> Tensor
@@ -1979,13 +2089,15 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2001,13 +2113,15 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = cp.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2021,18 +2135,20 @@ def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_and_Tensor(self, other)
     try:
         result = cp.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2060,18 +2176,20 @@ def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_or_Tensor(self, other)
     try:
         result = cp.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2099,18 +2217,20 @@ def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biu":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIU:
         return bitwise_xor_Tensor(self, other)
     try:
         result = cp.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2201,75 +2321,21 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_and(self_, other_))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = cp.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_or(self_, other_))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = cp.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_xor(self_, other_))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = cp.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2288,13 +2354,15 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2307,18 +2375,20 @@ def eq_Scalar(self: Tensor, other: Any) -> Tensor:
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq_Scalar(self, other)
     try:
         result = cp.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2337,13 +2407,15 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2356,18 +2428,20 @@ def ne_Scalar(self: Tensor, other: Any) -> Tensor:
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne_Scalar(self, other)
     try:
         result = cp.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2381,18 +2455,20 @@ def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return lt_Tensor(self, other)
     try:
         result = cp.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2405,18 +2481,20 @@ def lt_Scalar(self: Tensor, other: Any) -> Tensor:
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt_Scalar(self, other)
     try:
         result = cp.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2430,18 +2508,20 @@ def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return le_Tensor(self, other)
     try:
         result = cp.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2454,18 +2534,20 @@ def le_Scalar(self: Tensor, other: Any) -> Tensor:
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le_Scalar(self, other)
     try:
         result = cp.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2479,18 +2561,20 @@ def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return gt_Tensor(self, other)
     try:
         result = cp.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2503,18 +2587,20 @@ def gt_Scalar(self: Tensor, other: Any) -> Tensor:
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt_Scalar(self, other)
     try:
         result = cp.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2528,18 +2614,20 @@ def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
 def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return ge_Tensor(self, other)
     try:
         result = cp.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2552,18 +2640,20 @@ def ge_Scalar(self: Tensor, other: Any) -> Tensor:
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge_Scalar(self, other)
     try:
         result = cp.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -2829,42 +2919,42 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.sum())
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total(cp, self_, dim, keepdim, dtype))
 
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, self_.prod())
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.product(cp, self_, dim, keepdim, dtype))
 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, self_.mean())
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.mean(), target)
@@ -2873,7 +2963,7 @@ def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def mean_dim(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.average(cp, self_, dim, keepdim, dtype))
 
@@ -3060,7 +3150,14 @@ def std_correction(self: Tensor, dim: list[int] | None, correction: Any, keepdim
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 def nansum_default(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype))
 
@@ -3118,7 +3215,7 @@ def linalg_vector_norm_default(
     keepdim: bool,
     dtype: DType | None,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype))
 
@@ -3132,7 +3229,7 @@ def norm_Scalar(self: Tensor, p: Any) -> Tensor:
 
 # norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dtype(self: Tensor, p: Any, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.whole_norm(cp, self_, p, dtype))
 
@@ -3146,14 +3243,14 @@ def norm_ScalarOpt_dim(self: Tensor, p: Any, dim: list[int], keepdim: bool) -> T
 
 # norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor
 def norm_ScalarOpt_dim_dtype(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype))
 
 
 # norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_dtype_out(self: Tensor, p: Any, dim: list[int], keepdim: bool, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, p, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, p, dim, keepdim, dtype), target)
@@ -3180,14 +3277,14 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
 
 # cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumsum_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_total(cp, self_, dim, dtype))
 
 
 # cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def cumprod_default(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     return new_result(plan, scans_kernels.running_product(cp, self_, dim, dtype))
 
@@ -6066,7 +6163,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
@@ -6138,8 +6235,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6177,13 +6276,15 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         cp.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6225,7 +6326,7 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     if (
         alpha != 1
         or other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iufc"
+        or self_.dtype not in DTYPES_IUFC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6233,8 +6334,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6272,13 +6375,15 @@ def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return sub__Scalar(self, other, alpha)
     try:
         cp.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6344,8 +6449,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6369,13 +6476,15 @@ def mul__Scalar(self: Tensor, other: Any) -> Tensor:
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return mul__Scalar(self, other)
     try:
         cp.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6402,7 +6511,7 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6410,8 +6519,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6435,13 +6546,15 @@ def div__Scalar(self: Tensor, other: Any) -> Tensor:
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return div__Scalar(self, other)
     try:
         cp.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -6576,7 +6689,7 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6584,8 +6697,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -6706,7 +6821,7 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6714,8 +6829,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6742,7 +6859,7 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6750,8 +6867,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6775,13 +6894,15 @@ def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return copysign__Scalar(self, other)
     try:
         cp.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6808,7 +6929,7 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "f"
+        or self_.dtype not in DTYPES_F
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6816,8 +6937,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -6880,7 +7003,7 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6888,8 +7011,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6916,7 +7041,7 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "iu"
+        or self_.dtype not in DTYPES_IU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -6924,8 +7049,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -6949,13 +7076,15 @@ def clamp_min__default(self: Tensor, min: Any) -> Tensor:
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(min) is not float and type(min) is not int):
+    if self_.dtype not in DTYPES_F or (type(min) is not float and type(min) is not int):
         return clamp_min__default(self, min)
     try:
         cp.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -6982,7 +7111,7 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     min_ = min.array
     if (
         min_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (min_.base is not None and (min_.base is self_ or min_.base is self_.base))
         or min_ is self_.base
     ):
@@ -6990,8 +7119,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         cp.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7015,13 +7146,15 @@ def clamp_max__default(self: Tensor, max: Any) -> Tensor:
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(max) is not float and type(max) is not int):
+    if self_.dtype not in DTYPES_F or (type(max) is not float and type(max) is not int):
         return clamp_max__default(self, max)
     try:
         cp.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7048,7 +7181,7 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     max_ = max.array
     if (
         max_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (max_.base is not None and (max_.base is self_ or max_.base is self_.base))
         or max_ is self_.base
     ):
@@ -7056,8 +7189,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         cp.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -7192,13 +7327,15 @@ def neg_(self: Tensor) -> Tensor:
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iufc":
+    if self_.dtype not in DTYPES_IUFC:
         return neg_(self)
     try:
         cp.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7222,13 +7359,15 @@ def abs_(self: Tensor) -> Tensor:
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return abs_(self)
     try:
         cp.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7252,13 +7391,15 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         cp.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7282,13 +7423,15 @@ def expm1_(self: Tensor) -> Tensor:
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return expm1_(self)
     try:
         cp.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7312,13 +7455,15 @@ def log_(self: Tensor) -> Tensor:
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log_(self)
     try:
         cp.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7342,13 +7487,15 @@ def log1p_(self: Tensor) -> Tensor:
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log1p_(self)
     try:
         cp.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7372,13 +7519,15 @@ def log2_(self: Tensor) -> Tensor:
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log2_(self)
     try:
         cp.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7402,13 +7551,15 @@ def sqrt_(self: Tensor) -> Tensor:
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sqrt_(self)
     try:
         cp.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7432,13 +7583,15 @@ def sin_(self: Tensor) -> Tensor:
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sin_(self)
     try:
         cp.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7462,13 +7615,15 @@ def cos_(self: Tensor) -> Tensor:
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cos_(self)
     try:
         cp.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7492,13 +7647,15 @@ def tan_(self: Tensor) -> Tensor:
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tan_(self)
     try:
         cp.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7522,13 +7679,15 @@ def tanh_(self: Tensor) -> Tensor:
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return tanh_(self)
     try:
         cp.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7552,13 +7711,15 @@ def reciprocal_(self: Tensor) -> Tensor:
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return reciprocal_(self)
     try:
         cp.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7582,13 +7743,15 @@ def rsqrt_(self: Tensor) -> Tensor:
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return rsqrt_(self)
     try:
         cp.reciprocal(cp.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7630,13 +7793,15 @@ def floor_(self: Tensor) -> Tensor:
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return floor_(self)
     try:
         cp.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7660,13 +7825,15 @@ def ceil_(self: Tensor) -> Tensor:
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return ceil_(self)
     try:
         cp.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7690,13 +7857,15 @@ def trunc_(self: Tensor) -> Tensor:
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return trunc_(self)
     try:
         cp.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7774,13 +7943,15 @@ def asin_(self: Tensor) -> Tensor:
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asin_(self)
     try:
         cp.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7804,13 +7975,15 @@ def acos_(self: Tensor) -> Tensor:
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acos_(self)
     try:
         cp.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7834,13 +8007,15 @@ def atan_(self: Tensor) -> Tensor:
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atan_(self)
     try:
         cp.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7864,13 +8039,15 @@ def sinh_(self: Tensor) -> Tensor:
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return sinh_(self)
     try:
         cp.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7894,13 +8071,15 @@ def cosh_(self: Tensor) -> Tensor:
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return cosh_(self)
     try:
         cp.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7924,13 +8103,15 @@ def asinh_(self: Tensor) -> Tensor:
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return asinh_(self)
     try:
         cp.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7954,13 +8135,15 @@ def acosh_(self: Tensor) -> Tensor:
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return acosh_(self)
     try:
         cp.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7984,13 +8167,15 @@ def atanh_(self: Tensor) -> Tensor:
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return atanh_(self)
     try:
         cp.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8032,13 +8217,15 @@ def log10_(self: Tensor) -> Tensor:
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return log10_(self)
     try:
         cp.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8062,13 +8249,15 @@ def deg2rad_(self: Tensor) -> Tensor:
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return deg2rad_(self)
     try:
         cp.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8092,13 +8281,15 @@ def rad2deg_(self: Tensor) -> Tensor:
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f":
+    if self_.dtype not in DTYPES_F:
         return rad2deg_(self)
     try:
         cp.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8248,13 +8439,15 @@ def relu_(self: Tensor) -> Tensor:
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "iuf":
+    if self_.dtype not in DTYPES_IUF:
         return relu_(self)
     try:
         cp.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -8296,13 +8489,15 @@ def bitwise_not_(self: Tensor) -> Tensor:
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "biu":
+    if self_.dtype not in DTYPES_BIU:
         return bitwise_not_(self)
     try:
         cp.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8310,7 +8505,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -8319,17 +8514,7 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
-    return self
-
-
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        cp.logical_not(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return self
 
 
@@ -8366,7 +8551,7 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8374,8 +8559,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8429,7 +8616,7 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8437,8 +8624,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8492,7 +8681,7 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biu"
+        or self_.dtype not in DTYPES_BIU
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8500,8 +8689,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8698,7 +8889,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8707,24 +8898,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_and_(self, other)
-    try:
-        cp.logical_and(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8733,7 +8907,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8742,24 +8916,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_or_(self, other)
-    try:
-        cp.logical_or(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8768,7 +8925,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8777,24 +8934,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_xor_(self, other)
-    try:
-        cp.logical_xor(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8829,8 +8969,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8854,13 +8996,15 @@ def eq__Scalar(self: Tensor, other: Any) -> Tensor:
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return eq__Scalar(self, other)
     try:
         cp.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8894,8 +9038,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8919,13 +9065,15 @@ def ne__Scalar(self: Tensor, other: Any) -> Tensor:
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return ne__Scalar(self, other)
     try:
         cp.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8952,7 +9100,7 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -8960,8 +9108,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8985,13 +9135,15 @@ def lt__Scalar(self: Tensor, other: Any) -> Tensor:
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return lt__Scalar(self, other)
     try:
         cp.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9018,7 +9170,7 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9026,8 +9178,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9051,13 +9205,15 @@ def le__Scalar(self: Tensor, other: Any) -> Tensor:
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return le__Scalar(self, other)
     try:
         cp.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9084,7 +9240,7 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9092,8 +9248,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9117,13 +9275,15 @@ def gt__Scalar(self: Tensor, other: Any) -> Tensor:
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return gt__Scalar(self, other)
     try:
         cp.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9150,7 +9310,7 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -9158,8 +9318,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9183,13 +9345,15 @@ def ge__Scalar(self: Tensor, other: Any) -> Tensor:
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "f" or (type(other) is not float and type(other) is not int):
+    if self_.dtype not in DTYPES_F or (type(other) is not float and type(other) is not int):
         return ge__Scalar(self, other)
     try:
         cp.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -9530,7 +9694,7 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.sum(), target)
@@ -9539,7 +9703,7 @@ def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total(cp, self_, dim, keepdim, dtype), target)
@@ -9548,7 +9712,7 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(self_.prod(), target)
@@ -9557,7 +9721,7 @@ def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="int_to_long")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.product(cp, self_, dim, keepdim, dtype), target)
@@ -9566,7 +9730,7 @@ def prod_int_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out
 
 # mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="float_only")
+    plan = rules.reduce(self.array, dim, keepdim, compute_dtype=dtype, kind="float_only")
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.average(cp, self_, dim, keepdim, dtype), target)
@@ -9667,7 +9831,14 @@ def std_correction_out(self: Tensor, dim: list[int] | None, correction: Any, kee
 
 # nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def nansum_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, dim, keepdim, dtype=dtype, kind="int_to_long", accepts="bool integer floating")
+    plan = rules.reduce(
+        self.array,
+        dim,
+        keepdim,
+        compute_dtype=dtype,
+        kind="int_to_long",
+        accepts="bool integer floating",
+    )
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.total_without_nan(cp, self_, dim, keepdim, dtype), target)
@@ -9711,7 +9882,7 @@ def linalg_vector_norm_out(
     dtype: DType | None,
     out: Tensor,
 ) -> Tensor:
-    plan = rules.norm(self.array, ord, dim, keepdim, dtype=dtype)
+    plan = rules.norm(self.array, ord, dim, keepdim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.vector_norm(cp, self_, ord, dim, keepdim, dtype), target)
@@ -9729,7 +9900,7 @@ def norm_Scalar_out(self: Tensor, p: Any, out: Tensor) -> Tensor:
 
 # norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)
 def norm_ScalarOpt_dtype_out(self: Tensor, p: Any, dtype: DType, out: Tensor) -> Tensor:
-    plan = rules.norm(self.array, p, dtype=dtype)
+    plan = rules.norm(self.array, p, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(reductions_kernels.whole_norm(cp, self_, p, dtype), target)
@@ -9789,7 +9960,7 @@ def std_mean_correction_out(
 
 # cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9798,7 +9969,7 @@ def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tens
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_total(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9807,7 +9978,7 @@ def cumsum_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 # cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9816,7 +9987,7 @@ def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Ten
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 def cumprod_(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    plan = rules.scan(self.array, dim, dtype=dtype)
+    plan = rules.scan(self.array, dim, compute_dtype=dtype)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(scans_kernels.running_product(cp, self_, dim, dtype, out=plan.out(target)), target)
@@ -9922,7 +10093,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -9937,7 +10108,7 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     )
     self_, mat2_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, mat2_), target)
     return out
 
 
@@ -9946,7 +10117,7 @@ def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
     self_, vec_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.matmul(self_, vec_, out=plan.out(target)), target)
+    plan.store(cp.matmul(self_, vec_), target)
     return out
 
 
@@ -11747,7 +11918,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -11756,7 +11927,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)

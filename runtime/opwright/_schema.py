@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
+from opwright.forks import wait_before_forks
 from opwright.options import Layout, MemoryFormat
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _WORDS: Final[dict[str, Any]] = {
 }
 
 
+@wait_before_forks
 def parse(text: str) -> FunctionSchema:
     """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
     from opwright_codegen.errors import SchemaError
@@ -118,6 +120,7 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
     return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
 
 
+@wait_before_forks
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:

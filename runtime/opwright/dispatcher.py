@@ -208,8 +208,9 @@ class Operator(OverloadFacts):
         try:
             return self._resolve(keys)
         except DispatchError:
-            plugins.load()
-            return self._resolve(keys)
+            pass
+        plugins.load()
+        return self._resolve(keys)
 
     def _resolve(self, keys: int) -> Kernel:
         # Note [Imports and the lock]: generated kernels are imported without the lock held. A thread that imports such

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -50,9 +49,9 @@ class Library:
         self.kind = kind
         self.dispatch_key: Key | None = as_key(dispatch_key) if dispatch_key else None
         self.where = caller()
-        self._contents = Contents(ns, kind == "DEF", self.where)
-        self._finalize = weakref.finalize(self, lock.when_free, self._contents.collect)
-        self._finalize.atexit = False  # nobody is left to see it
+        with lock:
+            self._contents = Contents(ns, kind == "DEF", self.where)
+            self._keep = lock.watch(self, self._contents.collect)
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
         """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
@@ -164,16 +163,18 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, handle: Removable) -> None:
-        """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
+    def keep(self, *make: Callable[[], Removable]) -> None:
+        """Call each to register something that ends with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
-            self._contents.handles.append(handle)
+            for each in make:
+                self._contents.handles.append(each())
 
     def destroy(self) -> None:
         """Take back everything the library defined and registered. Doing so again has no effect."""
-        self._finalize.detach()
-        self._contents.take_back()
+        with lock:
+            self._keep()
+            self._contents.take_back()
 
     _destroy = destroy  # PyTorch's name
 
@@ -208,7 +209,8 @@ class Library:
 
 
 class Contents:
-    """What a library added; apart from it, so that it can be taken back when the library is garbage."""
+    """What a library added; apart from it, so that it can be taken back when the library is garbage. Made and changed
+    with the lock held."""
 
     def __init__(self, ns: str, is_definer: bool, where: Place) -> None:
         self.ns = ns
@@ -218,18 +220,17 @@ class Contents:
         self.handles: list[Removable] = []
         self.is_destroyed = False
         if is_definer:
-            with lock:
-                known = _definers.get(ns)
-                if known is not None and where.is_rerun_of(known.where):
-                    known.take_back()
-                    known = None
-                earlier = generated_namespaces.get(ns) or (known and known.where)
-                if earlier:
-                    raise RegistrationError(
-                        f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
-                        f"at {where}; make it a FRAGMENT to add to it"
-                    )
-                _definers[ns] = self
+            known = _definers.get(ns)
+            if known is not None and where.is_rerun_of(known.where):
+                known.take_back()
+                known = None
+            earlier = generated_namespaces.get(ns) or (known and known.where)
+            if earlier:
+                raise RegistrationError(
+                    f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
+                    f"at {where}; make it a FRAGMENT to add to it"
+                )
+            _definers[ns] = self
 
     def take_back(self) -> None:
         """Remove everything, newest first."""

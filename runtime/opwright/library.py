@@ -16,7 +16,7 @@ from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.missing import missing_attribute
 from opwright.places import caller
-from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
+from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel, lock
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
 
@@ -72,7 +72,8 @@ def define(
         library = qualname
 
         def define_with_kernel(function: _Function) -> _Function:
-            library.impl(library.define(schema, alias_analysis), function)
+            with lock:
+                library.impl(library.define(schema, alias_analysis), function)
             return function
 
         return define_with_kernel
@@ -127,8 +128,9 @@ def impl(
 
     def register_function(function: _Function) -> _Function:
         library = lib or lasting_library(namespace)
-        for key in keys:
-            library.impl(op, function, key)
+        with lock:
+            for key in keys:
+                library.impl(op, function, key)
         return function
 
     if func is None:
@@ -142,7 +144,8 @@ def _key(name: str) -> Key:
     try:
         return as_key(name)
     except RegistrationError:
-        return key_of_device(name)
+        pass
+    return key_of_device(name)
 
 
 def register_fake(

@@ -105,13 +105,14 @@ class Packet:
             operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:
             return operator.straight_stub(*args, **kwargs)
-        if operator is None:
-            operator, bound = self._choose(args, kwargs, key)
-        else:
+        bound = None
+        if operator is not None:
             try:
                 bound = operator.signature.bind(args, kwargs)
             except ArgumentError:  # an int too big, for instance, which another overload may take
-                operator, bound = self._choose(args, kwargs, None)
+                key = None
+        if operator is None or bound is None:
+            operator, bound = self._choose(args, kwargs, key)
         return operator.call(*bound)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:

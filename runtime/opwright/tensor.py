@@ -282,9 +282,11 @@ def wrap(array: Array) -> Tensor:
 
 def _wrap_other(array: Array) -> Tensor:
     if isinstance(array, (np.generic, ndarray)):
-        return wrap(np.asarray(array))  # a scalar, or a subclass of ndarray
+        return wrap(without_subclass(array))
     backend = backend_of(array)
     if backend.name in ("cuda", "meta"):
+        if backend.name == "cuda":
+            array = _as_tensors_have_it(array)
         odd = odd_bit(array)
     else:
         shape = backend.shape(array)
@@ -298,6 +300,34 @@ def _wrap_other(array: Array) -> Tensor:
     return out
 
 
+def without_subclass(array: Any) -> ndarray[Any, Any]:
+    """A plain array over the memory of one of a subclass; a NumPy scalar as a 0-dim array.
+
+    Raises TypeError for a masked array, whose mask would be lost.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
+    return np.asarray(array)
+
+
+def check_steps(array: ndarray[Any, Any]) -> None:
+    """Raise ValueError for an array with strides that are no number of elements, a field of a record."""
+    if not array.flags.c_contiguous and any(stride % array.itemsize for stride in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
+
+
+def _as_tensors_have_it(array: Array) -> Array:
+    """An array of CuPy with the strides that an empty tensor has: it gives new ones none, as NumPy does.
+
+    Raises TypeError for a dtype that no Tensor can have.
+    """
+    if array.dtype not in _KEYS_OF_DTYPE:
+        raise TypeError(unsupported_dtype(array))
+    if array.size == 0 and not any(array.strides):
+        return new_array(array.shape, layouts.contiguous_strides(array.shape), array.dtype, array)
+    return array
+
+
 def unsupported_dtype(array: Array) -> str:
     """What is wrong with an array's dtype, and what would be right."""
     if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
@@ -306,7 +336,8 @@ def unsupported_dtype(array: Array) -> str:
             "array.astype(array.dtype.newbyteorder('='))"
         )
     known = ", ".join(str(dtype) for dtype in CANONICAL)
-    return f"can't convert np.ndarray of type {array.dtype}. The only supported types are: {known}."
+    library = "cupy" if type(array).__module__.startswith("cupy") else "np"
+    return f"can't convert {library}.ndarray of type {array.dtype}. The only supported types are: {known}."
 
 
 def wrap_view(base: Tensor, array: Array) -> Tensor:
@@ -323,6 +354,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
+    own.seen = storage.version
     if root is None:
         own.base = base
     else:

@@ -8,7 +8,7 @@ from typing import Any
 from opwright.autograd import batched, engine
 from opwright.autograd.gradients import aten, ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
-from opwright.autograd.nodes import Edge
+from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 
@@ -135,8 +135,7 @@ def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) ->
             raise RuntimeError(f"element {index} is a GradientEdge, whose gradient must be given")
         return edge_of(tensor), gradient
     if gradient is None:
-        if not tensor.requires_grad:
-            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        _check_recorded(index, tensor)
         if tensor.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if tensor.dtype not in FLOATING:
@@ -155,13 +154,24 @@ def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) ->
             f"grad_output[{index}] has a dtype of {dtype_name(gradient.dtype)} and output[{index}] has a dtype of "
             f"{dtype_name(tensor.dtype)}."
         )
-    if not tensor.requires_grad:
-        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    _check_recorded(index, tensor)
     return tensor.edge, gradient
+
+
+def _check_recorded(index: int, tensor: Tensor) -> None:
+    if not tensor.requires_grad or type(tensor.edge) is NoHistory:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 
 
 def _targets(tensors: tuple[Tensor | GradientEdge, ...]) -> list[Edge]:
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return [tensor.edge if isinstance(tensor, Tensor) else edge_of(tensor) for tensor in tensors]
+    return [_target(tensor) for tensor in tensors]
+
+
+def _target(tensor: Tensor | GradientEdge) -> Edge:
+    if isinstance(tensor, GradientEdge):
+        return edge_of(tensor)
+    # (a view without history is used nowhere)
+    return NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge

@@ -93,8 +93,6 @@ def _rebased(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> Tenso
     if extra is None or extra.base is None:
         output.edge = ctx, number
         output.keys |= GRAD
-        if extra is not None and extra.storage is not None:
-            extra.storage.rewrites += 1
         return output
     if count > 1:
         raise RuntimeError(

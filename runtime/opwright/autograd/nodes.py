@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
 __all__ = [
-    "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
-    "split_edges",
+    "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
+    "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
@@ -90,7 +90,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """Where the gradients flow: a node and the number of its output for each operand."""
-        return tuple(edge if type(edge) is tuple else (edge, 0) for edge in self.edges)
+        edges = (None if type(edge) is NoHistory else edge for edge in self.edges)
+        return tuple(edge if type(edge) is tuple else (edge, 0) for edge in edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -240,6 +241,16 @@ class AccumulateGrad(Node):
         self.shape = variable.shape
         self.dtype = variable.dtype
 
+    def follow(self, variable: Tensor) -> AccumulateGrad:
+        """Where the leaf's gradient ends after it took other memory or another layout. Graphs made before find this
+        node, which refuses gradients of another shape than the leaf's is now."""
+        if self.shape == variable.shape and self.dtype == variable.dtype:
+            self.retarget(variable)
+            return self
+        other = AccumulateGrad(variable)
+        other.extra, other.post_hooks = self.extra, self.post_hooks
+        return other
+
     def name(self) -> str:
         """PyTorch's name."""
         return "torch::autograd::AccumulateGrad"
@@ -271,6 +282,23 @@ class AccumulateGrad(Node):
         from opwright.autograd.accumulate import accumulate
 
         accumulate(self, grad)
+        return ()
+
+
+class NoHistory(Node):
+    """Where the gradient of a view ends that requires grad, as its base does, and was not recorded."""
+
+    __slots__ = ()
+
+    def __init__(self, view: Tensor) -> None:
+        self.edges = ()
+        self.sequence = next_sequence()
+        self.extra = None
+        self.shape = view.shape
+        self.dtype = view.dtype
+
+    def apply(self, grad: Gradient) -> Sequence[Gradient]:
+        """No gradients."""
         return ()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -19,6 +18,7 @@ from opwright.autograd.views import ViewOfBase
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
+from opwright.registry_lock import RegistryLock
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
@@ -34,7 +34,7 @@ _ABSENT: Final = ()  # an optional tensor that was not given; None is one that w
 _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
 _disabled: Final[ContextVar[str]] = ContextVar("opwright_saved_tensors_hooks_disabled", default="")
-_lock: Final = threading.Lock()
+_lock: Final = RegistryLock()
 _blocks = 0  # how many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read
 
 

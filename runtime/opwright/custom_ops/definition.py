@@ -234,7 +234,8 @@ class CustomOpDef:
         decorator where `func` is left out."""
 
         def register(function: Function) -> Function:
-            self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+            with lock:
+                self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
             return function
 
         return register if func is None else register(func)
@@ -246,8 +247,9 @@ class CustomOpDef:
         def register(function: Function) -> Function:
             from opwright.python_dispatch import register_rule
 
-            rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
-            self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            with lock:
+                rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+                self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
             return function
 
         return register if func is None else register(func)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import Any
 
 from opwright.dispatcher import Operator, operators
@@ -22,18 +21,18 @@ class Registered:
     When this is garbage, all is taken back. `replacement` is what a later definition of the same operator registered.
     """
 
-    __slots__ = ("__weakref__", "_finalize", "_held", "operator", "replacement")
+    __slots__ = ("__weakref__", "_held", "_keep", "operator", "replacement")
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
-        self._finalize = weakref.finalize(self, lock.when_free, functools.partial(_collect, operator, self._held))
-        self._finalize.atexit = False
+        self._keep = lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
         """Register a kernel in place of the one for the same purpose."""
-        self.hold(purpose, register(self.operator, key, kernel, where=where))
+        with lock:
+            self.hold(purpose, register(self.operator, key, kernel, where=where))
 
     def hold(self, purpose: Any, made: Removable) -> None:
         """Keep what was registered, in place of what there was for the same purpose."""
@@ -60,7 +59,7 @@ class Registered:
     def give_way(self, replacement: Registered) -> None:
         """Take all registrations back; the operator too, unless the replacement goes on with it. The lock is held."""
         self.replacement = replacement
-        self._finalize.detach()
+        self._keep()
         if replacement.operator is self.operator:
             _remove_all(self._held)
         else:

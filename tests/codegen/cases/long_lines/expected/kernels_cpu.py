@@ -10,9 +10,12 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor
@@ -68,7 +71,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
 def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return conditional(self, other, limit)
     try:
         result = np.where(
@@ -77,21 +80,23 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
             np.subtract(self_, limit) - np.subtract(other_, limit),
         )
     except (TypeError, ValueError, OverflowError):
-        return conditional(self, other, limit)
-    if result.dtype is not self_.dtype:
-        return conditional(self, other, limit)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return conditional(self, other, limit)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return conditional(self, other, limit)
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return conditional(wrap(self), wrap(other), limit).array
     try:
         result = np.where(
@@ -100,10 +105,12 @@ def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) ->
             np.subtract(self, limit) - np.subtract(other, limit),
         )
     except (TypeError, ValueError, OverflowError):
-        return conditional(wrap(self), wrap(other), limit).array
-    if result.dtype is not dtype:
-        return conditional(wrap(self), wrap(other), limit).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return conditional(wrap(self), wrap(other), limit).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return conditional(wrap(self), wrap(other), limit).array
 
 
 # a_very_long_operator_name_that_leaves_little_room.out(Tensor the_first_argument_with_a_long_name, Tensor

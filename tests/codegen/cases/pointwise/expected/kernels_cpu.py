@@ -10,9 +10,14 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -31,25 +36,29 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or other.dtype is not dtype or dtype.num > 16:
+    if alpha != 1 or other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return add_Tensor(wrap(self), wrap(other), alpha).array
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -62,30 +71,34 @@ def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(self, other, alpha)
     try:
         result = np.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     dtype = self.dtype
-    if alpha != 1 or dtype.kind not in "fc" or (type(other) is not float and type(other) is not int) or dtype.num > 16:
+    if alpha != 1 or dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add_Scalar(wrap(self), other, alpha).array
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Scalar(wrap(self), other, alpha).array
 
 
 # exp(Tensor self) -> Tensor
@@ -98,34 +111,38 @@ def exp_default(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_default_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_default(self)
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # exp(Tensor self) -> Tensor
 def exp_default_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp_default(wrap(self)).array
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -139,30 +156,34 @@ def less(self: Tensor, other: Tensor) -> Tensor:
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return less(self, other)
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return less(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)
 
 
 # less(Tensor self, Tensor other) -> Tensor
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return less(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return less(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return less(wrap(self), wrap(other)).array
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
@@ -175,34 +196,38 @@ def swish(self: Tensor, beta: float) -> Tensor:
 # swish(Tensor self, float beta=1.0) -> Tensor
 def swish_dense(self: Tensor, beta: float) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return swish(self, beta)
     try:
         result = self_ / (1 + np.exp(-self_ * beta))
     except (TypeError, ValueError, OverflowError):
-        return swish(self, beta)
-    if result.dtype is not self_.dtype:
-        return swish(self, beta)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return swish(self, beta)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return swish(self, beta)
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
 def swish_arrays(self: NDArray[Any], beta: float) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return swish(wrap(self), beta).array
     try:
         result = self / (1 + np.exp(-self * beta))
     except (TypeError, ValueError, OverflowError):
-        return swish(wrap(self), beta).array
-    if result.dtype is not dtype:
-        return swish(wrap(self), beta).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return swish(wrap(self), beta).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return swish(wrap(self), beta).array
 
 
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
@@ -245,8 +270,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -270,13 +297,15 @@ def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     self_ = self.array
-    if alpha != 1 or self_.dtype.kind not in "fc" or (type(other) is not float and type(other) is not int):
+    if alpha != 1 or self_.dtype not in DTYPES_FC or (type(other) is not float and type(other) is not int):
         return add__Scalar(self, other, alpha)
     try:
         np.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -300,10 +329,12 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)

@@ -11,10 +11,14 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -33,25 +37,29 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_default(self, other)
 
 
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return mul_default(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_default(wrap(self), wrap(other)).array
 
 
 # exp(Tensor self) -> Tensor
@@ -64,34 +72,38 @@ def exp(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp(self)
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp(self)
-    if result.dtype is not self_.dtype:
-        return exp(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp(self)
 
 
 # exp(Tensor self) -> Tensor
 def exp_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp(wrap(self)).array
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp(wrap(self)).array
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -105,30 +117,34 @@ def less(self: Tensor, other: Tensor) -> Tensor:
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return less(self, other)
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return less(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)
 
 
 # less(Tensor self, Tensor other) -> Tensor
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return less(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return less(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return less(wrap(self), wrap(other)).array
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
@@ -212,8 +228,10 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul_(self, other)
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -228,13 +246,15 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -252,7 +272,7 @@ def less__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):
@@ -260,5 +280,7 @@ def less__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return less_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return less_(self, other)
