@@ -107,7 +107,7 @@ from opwright.torch_alias import as_torch
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg, nn, random, special  # noqa: F401  # isort: skip
+from opwright import linalg, nn, random, special  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.

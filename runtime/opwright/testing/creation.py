@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from opwright.devices import as_device
 from opwright.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, finfo, iinfo, int64, uint64
 from opwright.dtypes import INEXACT as FLOATING_OR_COMPLEX
 from opwright.ops_namespace import ops
@@ -54,13 +55,14 @@ def _draw(shape: list[int], dtype: DType, device: object, low: float | None, hig
     if dtype in FLOATING_OR_COMPLEX:
         info = finfo(dtype)
         low, high = _bounds(dtype, low, high, (info.min, info.max), (-9, 9))
-        made = ops.aten.empty(shape, dtype=dtype, device=device)
+        place = as_device(device)
+        made = ops.aten.empty(shape, dtype=dtype, device=place)
         parts = ops.aten.view_as_real(made) if dtype in COMPLEX else made
         parts.uniform_(low, high)
         return made
     limits = (0, 2) if dtype == bool_ else _limits(dtype)
     low, high = _bounds(dtype, low, high, limits, (0, 2) if dtype == bool_ else (-9, 10))
-    made = ops.aten.randint(math.ceil(low), math.ceil(high), shape, dtype=dtype, device=device)
+    made = ops.aten.randint(math.ceil(low), math.ceil(high), shape, dtype=dtype, device=as_device(device))
     return made
 
 

@@ -99,7 +99,7 @@ class _Checkpointed(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        given = [None if each is None else each.detach() for each in ctx.saved_tensors]
+        given: list[Tensor] = [each.detach() for each in ctx.saved_tensors]
         for tensor, needs in zip(given, ctx.needs_input_grad[2:], strict=True):
             tensor.requires_grad_(needs)
         with enable_grad(), ctx.run.same_random_numbers():
