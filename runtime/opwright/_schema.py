@@ -63,7 +63,7 @@ def parse_definition(text: str) -> FunctionSchema:
     arguments of one name, one without default after one with, custom classes (there are none to register)."""
     from opwright_codegen.schema_rules import schema_problems
 
-    schema = parse(text)
+    schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
         if problem.code in _REFUSED:
             raise RegistrationError(str(problem))
