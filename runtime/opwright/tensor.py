@@ -133,6 +133,7 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
         return layouts.count(self.shape)
 
     nelement = numel
+    ndimension = dim
 
     def element_size(self) -> int:
         """The bytes of an element."""
@@ -165,6 +166,14 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
     def is_complex(self) -> bool:
         """Whether the dtype is a complex one."""
         return self.dtype in COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.kind != "u" and self.dtype.kind != "b"
+
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero. Raises RuntimeError if there is not exactly one."""
+        return bool(self)
 
     def get_device(self) -> int:
         """The device's index; -1 where it has none."""
