@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.autograd import no_grad
+from opwright.autograd import enable_grad, no_grad
 from opwright.construction import from_numpy
 from opwright.results import share_memory
 from opwright.tensor import Tensor
@@ -35,7 +35,7 @@ def _resized(call: Call, sizes: dict[int, int]) -> Iterator[Call]:
     """The call with these sizes in place of others: of Tensors alone, and of numbers too."""
     if not sizes:
         return
-    tensors = call.copied().converted(_Resize(sizes))
+    tensors = call.converted(_Resize(sizes))
     yield tensors
     numbers = [
         _with_sizes(value, sizes) if "nt" in text.rstrip("?") and "[" in text else value
@@ -65,9 +65,13 @@ class _Resize:
             values = tensor.numpy(force=True).transpose(order) if order else tensor.numpy(force=True)
             resized = np.resize(values, shape).astype(values.dtype)
             back = np.argsort(order) if order else []
-            made = self._made[id(tensor)] = from_numpy(resized.transpose(back) if order else resized)
+            made = from_numpy(resized.transpose(back) if order else resized)
             if tensor.requires_grad:
                 made.requires_grad_()
+                if not tensor.is_leaf:
+                    with enable_grad():
+                        made = made.clone()
+            self._made[id(tensor)] = made
         return made
 
 

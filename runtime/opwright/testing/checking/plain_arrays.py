@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from opwright.autograd import no_grad
 from opwright.dispatcher import Operator
 from opwright.dtypes import dtype_name
 from opwright.errors import ContractError
@@ -27,31 +26,31 @@ def check_plain_arrays(call: Call) -> None:
     operands = call.operands
     if not operands or any(type(each.tensor.array) is not np.ndarray or each.tensor.keys & PYTHON for each in operands):
         return
-    with no_grad():
-        given = call.copied()
-        again = call.copied()
-        with drawing_again(given):
-            wanted = given()
-        with drawing_again(given):
-            repeated = again()
-        is_one_answer = _problem((again, repeated), (given, wanted), True) is None
-        for how, places in _choices(call):
-            arrays = _with_arrays(call.copied(), places)
-            try:
-                with drawing_again(given):
-                    found = arrays()
-            except PlainArrayError:  # an array is never resized
-                continue
-            except Exception as error:
-                raise ContractError(
-                    f"{call.operator.name} {how} raises {type(error).__name__}, where it takes Tensors: {error}"
-                ) from error
-            problem = _problem((arrays, found), (given, wanted), is_one_answer)
-            if problem is not None:
-                raise ContractError(
-                    f"{call.operator.name} {how} is not what it is on Tensors: {problem}\n"
-                    f"Declaration: {call.operator.name}{call.operator.declaration}"
-                )
+    # (no mode is switched on, not even no_grad: a call on plain arrays alone then takes its own way)
+    given = call.copied()
+    again = call.copied()
+    with drawing_again(given):
+        wanted = given()
+    with drawing_again(given):
+        repeated = again()
+    is_one_answer = _problem((again, repeated), (given, wanted), True) is None
+    for how, places in _choices(call):
+        arrays = _with_arrays(call.copied(), places)
+        try:
+            with drawing_again(given):
+                found = arrays()
+        except PlainArrayError:  # an array is never resized
+            continue
+        except Exception as error:
+            raise ContractError(
+                f"{call.operator.name} {how} raises {type(error).__name__}, where it takes Tensors: {error}"
+            ) from error
+        problem = _problem((arrays, found), (given, wanted), is_one_answer)
+        if problem is not None:
+            raise ContractError(
+                f"{call.operator.name} {how} is not what it is on Tensors: {problem}\n"
+                f"Declaration: {call.operator.name}{call.operator.declaration}"
+            )
 
 
 def _choices(call: Call) -> Iterator[tuple[str, set[int]]]:
