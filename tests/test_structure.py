@@ -45,12 +45,13 @@ GENERATOR_ORDER = """
     names annotations views elementwise metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake
-    registry_lock lost registrations wrong_results forward_rules dispatch_table table_calculator conversion signature
-    introspection returns adapters
-    wrapped_numbers plain_arrays dispatch_errors compose
-    overloads entries dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags
-    schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    errors missing interrupts forks registry_lock
+    plugins places sizes keys state dtypes devices overlap metadata values subclassing tensor checks
+    results rules fake lost registrations wrong_results forward_rules dispatch_table table_calculator conversion
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose overloads
+    entries
+    function_schema overload_facts dispatcher packets registry ops_namespace dispatch kernel_handles _schema types
+    tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

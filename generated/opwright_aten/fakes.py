@@ -4521,7 +4521,10 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    return fake(place_of(self.array, p.array), rules.overwritten(self.array, accepts="bool integer floating"))
+    return fake(
+        place_of(self.array, p.array),
+        rules.overwritten(self.array, accepts="bool integer floating", reads=p.array),
+    )
 
 
 # poisson(Tensor self, Generator? generator=None) -> Tensor
@@ -9055,7 +9058,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
     place_of(self.array, p.array)
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     plan.target(out)
     return out
 
@@ -9063,7 +9066,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
     place_of(self.array, p.array)
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     plan.inplace(self)
     return self
 

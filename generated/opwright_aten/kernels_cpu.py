@@ -87,13 +87,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -104,8 +106,10 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -126,13 +130,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -143,8 +149,10 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Scalar(wrap(self), other, alpha).array
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -166,13 +174,15 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -183,8 +193,10 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -205,13 +217,15 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -222,8 +236,10 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.subtract(self, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return sub_Scalar(wrap(self), other, alpha).array
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -245,13 +261,15 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -262,8 +280,10 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -284,13 +304,15 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -301,8 +323,10 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.subtract(other, self)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsub_Scalar(wrap(self), other, alpha).array
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -321,13 +345,15 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -338,8 +364,10 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Tensor(wrap(self), wrap(other)).array
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -357,13 +385,15 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -374,8 +404,10 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_Scalar(wrap(self), other).array
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -394,15 +426,17 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -413,10 +447,12 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return div_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Tensor(wrap(self), wrap(other)).array
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -434,15 +470,17 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -453,10 +491,12 @@ def div_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.true_divide(self, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return div_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return div_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return div_Scalar(wrap(self), other).array
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -617,13 +657,15 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -634,8 +676,10 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return maximum_default(wrap(self), wrap(other)).array
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -654,13 +698,15 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -671,8 +717,10 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.minimum(self, other)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return minimum_default(wrap(self), wrap(other)).array
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -691,15 +739,17 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -710,10 +760,12 @@ def atan2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.arctan2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return atan2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan2_default(wrap(self), wrap(other)).array
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -762,15 +814,17 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -781,10 +835,12 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.fmax(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmax_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmax_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmax_default(wrap(self), wrap(other)).array
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -803,15 +859,17 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -822,10 +880,12 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.fmin(self, other)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return fmin_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return fmin_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return fmin_default(wrap(self), wrap(other)).array
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -844,15 +904,17 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -863,10 +925,12 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.hypot(self, other)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return hypot_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return hypot_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return hypot_default(wrap(self), wrap(other)).array
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -885,15 +949,17 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -904,10 +970,12 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return copysign_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Tensor(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Tensor(wrap(self), wrap(other)).array
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -925,15 +993,17 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -944,10 +1014,12 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.copysign(self, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(wrap(self), other).array
-    if result.dtype is not dtype:
-        return copysign_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return copysign_Scalar(wrap(self), other).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return copysign_Scalar(wrap(self), other).array
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -966,15 +1038,17 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -985,10 +1059,12 @@ def nextafter_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.nextafter(self, other)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return nextafter_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return nextafter_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return nextafter_default(wrap(self), wrap(other)).array
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -1021,15 +1097,17 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1040,10 +1118,12 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logaddexp2(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return logaddexp2_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return logaddexp2_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return logaddexp2_default(wrap(self), wrap(other)).array
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1062,15 +1142,17 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1081,10 +1163,12 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.gcd(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return gcd_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return gcd_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return gcd_default(wrap(self), wrap(other)).array
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1103,15 +1187,17 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1122,10 +1208,12 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.lcm(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(wrap(self), wrap(other)).array
-    if result.dtype is not dtype:
-        return lcm_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return lcm_default(wrap(self), wrap(other)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return lcm_default(wrap(self), wrap(other)).array
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1143,13 +1231,15 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         result = np.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1160,8 +1250,10 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(wrap(self), min).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_default(wrap(self), min).array
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1180,13 +1272,15 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1197,8 +1291,10 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(wrap(self), wrap(min)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_min_Tensor(wrap(self), wrap(min)).array
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1216,13 +1312,15 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         result = np.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1233,8 +1331,10 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(wrap(self), max).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_default(wrap(self), max).array
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1253,13 +1353,15 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         result = np.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1270,8 +1372,10 @@ def clamp_max_Tensor_arrays(self: NDArray[Any], max: NDArray[Any]) -> Any:
     try:
         result = np.minimum(self, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(wrap(self), wrap(max)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return clamp_max_Tensor(wrap(self), wrap(max)).array
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1358,13 +1462,15 @@ def neg_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # neg(Tensor self) -> Tensor
@@ -1375,8 +1481,10 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.negative(self)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return neg_default(wrap(self)).array
 
 
 # abs(Tensor self) -> Tensor
@@ -1394,15 +1502,17 @@ def abs_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # abs(Tensor self) -> Tensor
@@ -1413,10 +1523,12 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.absolute(self)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return abs_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return abs_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return abs_default(wrap(self)).array
 
 
 # exp(Tensor self) -> Tensor
@@ -1434,15 +1546,17 @@ def exp_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -1453,10 +1567,12 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
 
 
 # expm1(Tensor self) -> Tensor
@@ -1474,15 +1590,17 @@ def expm1_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # expm1(Tensor self) -> Tensor
@@ -1493,10 +1611,12 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.expm1(self)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return expm1_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return expm1_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return expm1_default(wrap(self)).array
 
 
 # log(Tensor self) -> Tensor
@@ -1514,15 +1634,17 @@ def log_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log(Tensor self) -> Tensor
@@ -1533,10 +1655,12 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log(self)
     except (TypeError, ValueError, OverflowError):
-        return log_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log_default(wrap(self)).array
 
 
 # log1p(Tensor self) -> Tensor
@@ -1554,15 +1678,17 @@ def log1p_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1573,10 +1699,12 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log1p(self)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log1p_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log1p_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log1p_default(wrap(self)).array
 
 
 # log2(Tensor self) -> Tensor
@@ -1594,15 +1722,17 @@ def log2_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # log2(Tensor self) -> Tensor
@@ -1613,10 +1743,12 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log2(self)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log2_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log2_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log2_default(wrap(self)).array
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1634,15 +1766,17 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1653,10 +1787,12 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sqrt(self)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sqrt_default(wrap(self)).array
 
 
 # sin(Tensor self) -> Tensor
@@ -1674,15 +1810,17 @@ def sin_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # sin(Tensor self) -> Tensor
@@ -1693,10 +1831,12 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sin(self)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sin_default(wrap(self)).array
 
 
 # cos(Tensor self) -> Tensor
@@ -1714,15 +1854,17 @@ def cos_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # cos(Tensor self) -> Tensor
@@ -1733,10 +1875,12 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.cos(self)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cos_default(wrap(self)).array
 
 
 # tan(Tensor self) -> Tensor
@@ -1754,15 +1898,17 @@ def tan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tan(Tensor self) -> Tensor
@@ -1773,10 +1919,12 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.tan(self)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tan_default(wrap(self)).array
 
 
 # tanh(Tensor self) -> Tensor
@@ -1794,15 +1942,17 @@ def tanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1813,10 +1963,12 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.tanh(self)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return tanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return tanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return tanh_default(wrap(self)).array
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1834,15 +1986,17 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1853,10 +2007,12 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.reciprocal(self)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return reciprocal_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return reciprocal_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return reciprocal_default(wrap(self)).array
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1874,15 +2030,17 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.reciprocal(np.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1893,10 +2051,12 @@ def rsqrt_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.reciprocal(np.sqrt(self))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return rsqrt_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return rsqrt_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return rsqrt_default(wrap(self)).array
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1921,15 +2081,17 @@ def floor_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # floor(Tensor self) -> Tensor
@@ -1940,10 +2102,12 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.floor(self)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return floor_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return floor_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return floor_default(wrap(self)).array
 
 
 # ceil(Tensor self) -> Tensor
@@ -1961,15 +2125,17 @@ def ceil_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # ceil(Tensor self) -> Tensor
@@ -1980,10 +2146,12 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.ceil(self)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return ceil_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return ceil_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return ceil_default(wrap(self)).array
 
 
 # trunc(Tensor self) -> Tensor
@@ -2001,15 +2169,17 @@ def trunc_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # trunc(Tensor self) -> Tensor
@@ -2020,10 +2190,12 @@ def trunc_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.trunc(self)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return trunc_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return trunc_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return trunc_default(wrap(self)).array
 
 
 # round(Tensor self) -> Tensor
@@ -2062,15 +2234,17 @@ def asin_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # asin(Tensor self) -> Tensor
@@ -2081,10 +2255,12 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arcsin(self)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asin_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asin_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asin_default(wrap(self)).array
 
 
 # acos(Tensor self) -> Tensor
@@ -2102,15 +2278,17 @@ def acos_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # acos(Tensor self) -> Tensor
@@ -2121,10 +2299,12 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arccos(self)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acos_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acos_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acos_default(wrap(self)).array
 
 
 # atan(Tensor self) -> Tensor
@@ -2142,15 +2322,17 @@ def atan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # atan(Tensor self) -> Tensor
@@ -2161,10 +2343,12 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arctan(self)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atan_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atan_default(wrap(self)).array
 
 
 # sinh(Tensor self) -> Tensor
@@ -2182,15 +2366,17 @@ def sinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # sinh(Tensor self) -> Tensor
@@ -2201,10 +2387,12 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.sinh(self)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return sinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return sinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return sinh_default(wrap(self)).array
 
 
 # cosh(Tensor self) -> Tensor
@@ -2222,15 +2410,17 @@ def cosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
@@ -2241,10 +2431,12 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.cosh(self)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return cosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return cosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return cosh_default(wrap(self)).array
 
 
 # asinh(Tensor self) -> Tensor
@@ -2262,15 +2454,17 @@ def asinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
@@ -2281,10 +2475,12 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arcsinh(self)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return asinh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return asinh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return asinh_default(wrap(self)).array
 
 
 # acosh(Tensor self) -> Tensor
@@ -2302,15 +2498,17 @@ def acosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
@@ -2321,10 +2519,12 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arccosh(self)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return acosh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return acosh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return acosh_default(wrap(self)).array
 
 
 # atanh(Tensor self) -> Tensor
@@ -2342,15 +2542,17 @@ def atanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
@@ -2361,10 +2563,12 @@ def atanh_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.arctanh(self)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return atanh_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return atanh_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return atanh_default(wrap(self)).array
 
 
 # exp2(Tensor self) -> Tensor
@@ -2389,15 +2593,17 @@ def log10_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # log10(Tensor self) -> Tensor
@@ -2408,10 +2614,12 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.log10(self)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return log10_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return log10_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return log10_default(wrap(self)).array
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2429,13 +2637,15 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2446,8 +2656,10 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return deg2rad_default(wrap(self)).array
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2465,13 +2677,15 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2482,8 +2696,10 @@ def rad2deg_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return rad2deg_default(wrap(self)).array
 
 
 # frac(Tensor self) -> Tensor
@@ -2543,13 +2759,15 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isposinf(Tensor self) -> Tensor
@@ -2560,8 +2778,10 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isposinf_default(wrap(self)).array
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2579,13 +2799,15 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2596,8 +2818,10 @@ def isneginf_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isneginf_default(wrap(self)).array
 
 
 # isreal(Tensor self) -> Tensor
@@ -2661,13 +2885,15 @@ def relu_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # relu(Tensor self) -> Tensor
@@ -2678,8 +2904,10 @@ def relu_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.maximum(self, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return relu_default(wrap(self)).array
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -2704,13 +2932,15 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -2721,8 +2951,10 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.invert(self)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_not_default(wrap(self)).array
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2738,13 +2970,15 @@ def logical_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.logical_not(self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2755,8 +2989,10 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.logical_not(self)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_not_default(wrap(self)).array
 
 
 # isnan(Tensor self) -> Tensor
@@ -2772,13 +3008,15 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isnan(Tensor self) -> Tensor
@@ -2789,8 +3027,10 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.not_equal(self, self)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isnan_default(wrap(self)).array
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2806,13 +3046,15 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = np.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2823,8 +3065,10 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.isfinite(self)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return isfinite(wrap(self)).array
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2843,13 +3087,15 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2860,8 +3106,10 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_and_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2894,13 +3142,15 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2911,8 +3161,10 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_or_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2945,13 +3197,15 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2962,8 +3216,10 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.bitwise_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return bitwise_xor_Tensor(wrap(self), wrap(other)).array
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3066,13 +3322,15 @@ def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_and_default(self, other)
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -3083,8 +3341,10 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_and(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_and_default(wrap(self), wrap(other)).array
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3103,13 +3363,15 @@ def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_or_default(self, other)
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3120,8 +3382,10 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_or(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_or_default(wrap(self), wrap(other)).array
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3140,13 +3404,15 @@ def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.logical_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return logical_xor_default(self, other)
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3157,8 +3423,10 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.logical_xor(self, other)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return logical_xor_default(wrap(self), wrap(other)).array
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3177,13 +3445,15 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3194,8 +3464,10 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Tensor(wrap(self), wrap(other)).array
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3213,13 +3485,15 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3230,8 +3504,10 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return eq_Scalar(wrap(self), other).array
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3250,13 +3526,15 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3267,8 +3545,10 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Tensor(wrap(self), wrap(other)).array
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3286,13 +3566,15 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3303,8 +3585,10 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.not_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ne_Scalar(wrap(self), other).array
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3323,13 +3607,15 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3340,8 +3626,10 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Tensor(wrap(self), wrap(other)).array
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3359,13 +3647,15 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3376,8 +3666,10 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return lt_Scalar(wrap(self), other).array
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3396,13 +3688,15 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3413,8 +3707,10 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Tensor(wrap(self), wrap(other)).array
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3432,13 +3728,15 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3449,8 +3747,10 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.less_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return le_Scalar(wrap(self), other).array
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3469,13 +3769,15 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3486,8 +3788,10 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Tensor(wrap(self), wrap(other)).array
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3505,13 +3809,15 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3522,8 +3828,10 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.greater(self, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return gt_Scalar(wrap(self), other).array
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3542,13 +3850,15 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3559,8 +3869,10 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Tensor(wrap(self), wrap(other)).array
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3578,13 +3890,15 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = np.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3595,8 +3909,10 @@ def ge_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
     try:
         result = np.greater_equal(self, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(wrap(self), other).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return ge_Scalar(wrap(self), other).array
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -7106,7 +7422,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(np, self_, p.array, generator))
 
@@ -7178,8 +7494,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7222,8 +7540,10 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         np.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7273,8 +7593,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -7317,8 +7639,10 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         np.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -7384,8 +7708,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7414,8 +7740,10 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7450,8 +7778,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7480,8 +7810,10 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -7624,8 +7956,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -7754,8 +8088,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7790,8 +8126,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7820,8 +8158,10 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7856,8 +8196,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -7928,8 +8270,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -7964,8 +8308,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -7994,8 +8340,10 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         np.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -8030,8 +8378,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         np.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8060,8 +8410,10 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         np.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -8096,8 +8448,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         np.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -8237,8 +8591,10 @@ def neg__dense(self: Tensor) -> Tensor:
     try:
         np.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8267,8 +8623,10 @@ def abs__dense(self: Tensor) -> Tensor:
     try:
         np.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8297,8 +8655,10 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8327,8 +8687,10 @@ def expm1__dense(self: Tensor) -> Tensor:
     try:
         np.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8357,8 +8719,10 @@ def log__dense(self: Tensor) -> Tensor:
     try:
         np.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8387,8 +8751,10 @@ def log1p__dense(self: Tensor) -> Tensor:
     try:
         np.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8417,8 +8783,10 @@ def log2__dense(self: Tensor) -> Tensor:
     try:
         np.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8447,8 +8815,10 @@ def sqrt__dense(self: Tensor) -> Tensor:
     try:
         np.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8477,8 +8847,10 @@ def sin__dense(self: Tensor) -> Tensor:
     try:
         np.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8507,8 +8879,10 @@ def cos__dense(self: Tensor) -> Tensor:
     try:
         np.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8537,8 +8911,10 @@ def tan__dense(self: Tensor) -> Tensor:
     try:
         np.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8567,8 +8943,10 @@ def tanh__dense(self: Tensor) -> Tensor:
     try:
         np.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8597,8 +8975,10 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     try:
         np.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8627,8 +9007,10 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     try:
         np.reciprocal(np.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8675,8 +9057,10 @@ def floor__dense(self: Tensor) -> Tensor:
     try:
         np.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8705,8 +9089,10 @@ def ceil__dense(self: Tensor) -> Tensor:
     try:
         np.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8735,8 +9121,10 @@ def trunc__dense(self: Tensor) -> Tensor:
     try:
         np.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8819,8 +9207,10 @@ def asin__dense(self: Tensor) -> Tensor:
     try:
         np.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8849,8 +9239,10 @@ def acos__dense(self: Tensor) -> Tensor:
     try:
         np.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8879,8 +9271,10 @@ def atan__dense(self: Tensor) -> Tensor:
     try:
         np.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8909,8 +9303,10 @@ def sinh__dense(self: Tensor) -> Tensor:
     try:
         np.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8939,8 +9335,10 @@ def cosh__dense(self: Tensor) -> Tensor:
     try:
         np.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8969,8 +9367,10 @@ def asinh__dense(self: Tensor) -> Tensor:
     try:
         np.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8999,8 +9399,10 @@ def acosh__dense(self: Tensor) -> Tensor:
     try:
         np.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9029,8 +9431,10 @@ def atanh__dense(self: Tensor) -> Tensor:
     try:
         np.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9077,8 +9481,10 @@ def log10__dense(self: Tensor) -> Tensor:
     try:
         np.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9107,8 +9513,10 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     try:
         np.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9137,8 +9545,10 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     try:
         np.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9293,8 +9703,10 @@ def relu__dense(self: Tensor) -> Tensor:
     try:
         np.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -9341,8 +9753,10 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     try:
         np.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9369,8 +9783,10 @@ def logical_not__dense(self: Tensor) -> Tensor:
     try:
         np.logical_not(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9414,8 +9830,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9477,8 +9895,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9540,8 +9960,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9764,8 +10186,10 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9799,8 +10223,10 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9834,8 +10260,10 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.logical_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9869,8 +10297,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9899,8 +10329,10 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9934,8 +10366,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9964,8 +10398,10 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10000,8 +10436,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10030,8 +10468,10 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10066,8 +10506,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10096,8 +10538,10 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10132,8 +10576,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10162,8 +10608,10 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10198,8 +10646,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10228,8 +10678,10 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         np.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -12794,7 +13246,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)
@@ -12803,7 +13255,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(np, self_, p.array, generator, out=plan.out(target)), target)

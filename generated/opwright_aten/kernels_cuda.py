@@ -34,6 +34,7 @@ from opwright.kernels import gamma as gamma_kernels
 from opwright.kernels import indexing as indexing_kernels
 from opwright.kernels import joining as joining_kernels
 from opwright.kernels import linear_algebra as linear_algebra_kernels
+from opwright.kernels import logic as logic_kernels
 from opwright.kernels import losses as losses_kernels
 from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import padding as padding_kernels
@@ -84,13 +85,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -111,13 +114,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -139,13 +144,15 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return sub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Tensor(self, other, alpha)
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -166,13 +173,15 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return sub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sub_Scalar(self, other, alpha)
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -194,13 +203,15 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Tensor(self, other, alpha)
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -221,13 +232,15 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.subtract(other, self_)
     except (TypeError, ValueError, OverflowError):
-        return rsub_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsub_Scalar(self, other, alpha)
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -246,13 +259,15 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Tensor(self, other)
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -270,13 +285,15 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.multiply(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_Scalar(self, other)
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -295,15 +312,17 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.true_divide(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return div_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Tensor(self, other)
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -321,15 +340,17 @@ def div_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.true_divide(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return div_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return div_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return div_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return div_Scalar(self, other)
 
 
 # div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
@@ -490,13 +511,15 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return maximum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return maximum_default(self, other)
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -515,13 +538,15 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.minimum(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return minimum_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return minimum_default(self, other)
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -540,15 +565,17 @@ def atan2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.arctan2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return atan2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan2_default(self, other)
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -597,15 +624,17 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.fmax(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmax_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmax_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmax_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmax_default(self, other)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -624,15 +653,17 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.fmin(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return fmin_default(self, other)
-    if result.dtype is not self_.dtype:
-        return fmin_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return fmin_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return fmin_default(self, other)
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -651,15 +682,17 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.hypot(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_default(self, other)
-    if result.dtype is not self_.dtype:
-        return hypot_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return hypot_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return hypot_default(self, other)
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -678,15 +711,17 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.copysign(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Tensor(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Tensor(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Tensor(self, other)
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -704,15 +739,17 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.copysign(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return copysign_Scalar(self, other)
-    if result.dtype is not self_.dtype:
-        return copysign_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return copysign_Scalar(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return copysign_Scalar(self, other)
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -731,15 +768,17 @@ def nextafter_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.nextafter(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_default(self, other)
-    if result.dtype is not self_.dtype:
-        return nextafter_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return nextafter_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return nextafter_default(self, other)
 
 
 # heaviside(Tensor self, Tensor values) -> Tensor
@@ -772,15 +811,17 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.logaddexp2(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return logaddexp2_default(self, other)
-    if result.dtype is not self_.dtype:
-        return logaddexp2_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return logaddexp2_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return logaddexp2_default(self, other)
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -799,15 +840,17 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.gcd(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_default(self, other)
-    if result.dtype is not self_.dtype:
-        return gcd_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return gcd_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gcd_default(self, other)
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -826,15 +869,17 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.lcm(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_default(self, other)
-    if result.dtype is not self_.dtype:
-        return lcm_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return lcm_default(self, other)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lcm_default(self, other)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -852,13 +897,15 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         result = cp.maximum(self_, min)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_default(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_default(self, min)
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -877,13 +924,15 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, min_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min_Tensor(self, min)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_min_Tensor(self, min)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -901,13 +950,15 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         result = cp.minimum(self_, max)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_default(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_default(self, max)
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -926,13 +977,15 @@ def clamp_max_Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         result = cp.minimum(self_, max_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max_Tensor(self, max)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return clamp_max_Tensor(self, max)
 
 
 # lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
@@ -1019,13 +1072,15 @@ def neg_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.negative(self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return neg_default(self)
 
 
 # abs(Tensor self) -> Tensor
@@ -1043,15 +1098,17 @@ def abs_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.absolute(self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_default(self)
-    if result.dtype is not self_.dtype:
-        return abs_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return abs_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return abs_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -1069,15 +1126,17 @@ def exp_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # expm1(Tensor self) -> Tensor
@@ -1095,15 +1154,17 @@ def expm1_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.expm1(self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_default(self)
-    if result.dtype is not self_.dtype:
-        return expm1_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return expm1_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return expm1_default(self)
 
 
 # log(Tensor self) -> Tensor
@@ -1121,15 +1182,17 @@ def log_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log(self_)
     except (TypeError, ValueError, OverflowError):
-        return log_default(self)
-    if result.dtype is not self_.dtype:
-        return log_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log_default(self)
 
 
 # log1p(Tensor self) -> Tensor
@@ -1147,15 +1210,17 @@ def log1p_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log1p(self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_default(self)
-    if result.dtype is not self_.dtype:
-        return log1p_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log1p_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log1p_default(self)
 
 
 # log2(Tensor self) -> Tensor
@@ -1173,15 +1238,17 @@ def log2_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log2(self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_default(self)
-    if result.dtype is not self_.dtype:
-        return log2_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log2_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log2_default(self)
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1199,15 +1266,17 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sqrt(self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return sqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sqrt_default(self)
 
 
 # sin(Tensor self) -> Tensor
@@ -1225,15 +1294,17 @@ def sin_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sin(self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_default(self)
-    if result.dtype is not self_.dtype:
-        return sin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sin_default(self)
 
 
 # cos(Tensor self) -> Tensor
@@ -1251,15 +1322,17 @@ def cos_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.cos(self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_default(self)
-    if result.dtype is not self_.dtype:
-        return cos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cos_default(self)
 
 
 # tan(Tensor self) -> Tensor
@@ -1277,15 +1350,17 @@ def tan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.tan(self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_default(self)
-    if result.dtype is not self_.dtype:
-        return tan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tan_default(self)
 
 
 # tanh(Tensor self) -> Tensor
@@ -1303,15 +1378,17 @@ def tanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.tanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_default(self)
-    if result.dtype is not self_.dtype:
-        return tanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return tanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return tanh_default(self)
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1329,15 +1406,17 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.reciprocal(self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_default(self)
-    if result.dtype is not self_.dtype:
-        return reciprocal_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return reciprocal_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return reciprocal_default(self)
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1355,15 +1434,17 @@ def rsqrt_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.reciprocal(cp.sqrt(self_))
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_default(self)
-    if result.dtype is not self_.dtype:
-        return rsqrt_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return rsqrt_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rsqrt_default(self)
 
 
 # sigmoid(Tensor self) -> Tensor
@@ -1388,15 +1469,17 @@ def floor_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.floor(self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_default(self)
-    if result.dtype is not self_.dtype:
-        return floor_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return floor_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return floor_default(self)
 
 
 # ceil(Tensor self) -> Tensor
@@ -1414,15 +1497,17 @@ def ceil_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.ceil(self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_default(self)
-    if result.dtype is not self_.dtype:
-        return ceil_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return ceil_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ceil_default(self)
 
 
 # trunc(Tensor self) -> Tensor
@@ -1440,15 +1525,17 @@ def trunc_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.trunc(self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_default(self)
-    if result.dtype is not self_.dtype:
-        return trunc_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return trunc_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return trunc_default(self)
 
 
 # round(Tensor self) -> Tensor
@@ -1487,15 +1574,17 @@ def asin_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arcsin(self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_default(self)
-    if result.dtype is not self_.dtype:
-        return asin_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asin_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asin_default(self)
 
 
 # acos(Tensor self) -> Tensor
@@ -1513,15 +1602,17 @@ def acos_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arccos(self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_default(self)
-    if result.dtype is not self_.dtype:
-        return acos_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acos_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acos_default(self)
 
 
 # atan(Tensor self) -> Tensor
@@ -1539,15 +1630,17 @@ def atan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arctan(self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_default(self)
-    if result.dtype is not self_.dtype:
-        return atan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atan_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atan_default(self)
 
 
 # sinh(Tensor self) -> Tensor
@@ -1565,15 +1658,17 @@ def sinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.sinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_default(self)
-    if result.dtype is not self_.dtype:
-        return sinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return sinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return sinh_default(self)
 
 
 # cosh(Tensor self) -> Tensor
@@ -1591,15 +1686,17 @@ def cosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.cosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_default(self)
-    if result.dtype is not self_.dtype:
-        return cosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return cosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return cosh_default(self)
 
 
 # asinh(Tensor self) -> Tensor
@@ -1617,15 +1714,17 @@ def asinh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arcsinh(self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_default(self)
-    if result.dtype is not self_.dtype:
-        return asinh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return asinh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return asinh_default(self)
 
 
 # acosh(Tensor self) -> Tensor
@@ -1643,15 +1742,17 @@ def acosh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arccosh(self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_default(self)
-    if result.dtype is not self_.dtype:
-        return acosh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return acosh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return acosh_default(self)
 
 
 # atanh(Tensor self) -> Tensor
@@ -1669,15 +1770,17 @@ def atanh_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.arctanh(self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_default(self)
-    if result.dtype is not self_.dtype:
-        return atanh_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return atanh_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return atanh_default(self)
 
 
 # exp2(Tensor self) -> Tensor
@@ -1702,15 +1805,17 @@ def log10_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.log10(self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_default(self)
-    if result.dtype is not self_.dtype:
-        return log10_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return log10_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return log10_default(self)
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -1728,13 +1833,15 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, 0.017453292519943295)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return deg2rad_default(self)
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -1752,13 +1859,15 @@ def rad2deg_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, 57.29577951308232)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return rad2deg_default(self)
 
 
 # frac(Tensor self) -> Tensor
@@ -1818,13 +1927,15 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isposinf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isposinf_default(self)
 
 
 # isneginf(Tensor self) -> Tensor
@@ -1842,13 +1953,15 @@ def isneginf_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, -math.inf)
     except (TypeError, ValueError, OverflowError):
-        return isneginf_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isneginf_default(self)
 
 
 # isreal(Tensor self) -> Tensor
@@ -1912,13 +2025,15 @@ def relu_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.maximum(self_, 0)
     except (TypeError, ValueError, OverflowError):
-        return relu_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return relu_default(self)
 
 
 # gelu(Tensor self, *, str approximate='none') -> Tensor
@@ -1943,35 +2058,22 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.invert(self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_not_default(self)
 
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return new_result(plan, cp.logical_not(self_))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_not_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_not(cp, self_))
 
 
 # isnan(Tensor self) -> Tensor
@@ -1987,13 +2089,15 @@ def isnan_default_dense(self: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return isnan_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isnan_default(self)
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2009,13 +2113,15 @@ def isfinite_dense(self: Tensor) -> Tensor:
     try:
         result = cp.isfinite(self_)
     except (TypeError, ValueError, OverflowError):
-        return isfinite(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return isfinite(self)
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2034,13 +2140,15 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_and(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_and_Tensor(self, other)
 
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2073,13 +2181,15 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_or(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_or_Tensor(self, other)
 
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2112,13 +2222,15 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.bitwise_xor(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return bitwise_xor_Tensor(self, other)
 
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2209,75 +2321,21 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_and(self_, other_))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = cp.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_and_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_or(self_, other_))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = cp.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_or_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_xor(self_, other_))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = cp.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_xor_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2296,13 +2354,15 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return eq_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Tensor(self, other)
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2320,13 +2380,15 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return eq_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return eq_Scalar(self, other)
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2345,13 +2407,15 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.not_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ne_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Tensor(self, other)
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2369,13 +2433,15 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.not_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ne_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ne_Scalar(self, other)
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2394,13 +2460,15 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return lt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Tensor(self, other)
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2418,13 +2486,15 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.less(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return lt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return lt_Scalar(self, other)
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2443,13 +2513,15 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.less_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return le_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Tensor(self, other)
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2467,13 +2539,15 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.less_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return le_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return le_Scalar(self, other)
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2492,13 +2566,15 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.greater(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return gt_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Tensor(self, other)
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2516,13 +2592,15 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.greater(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return gt_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return gt_Scalar(self, other)
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2541,13 +2619,15 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.greater_equal(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return ge_Tensor(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Tensor(self, other)
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2565,13 +2645,15 @@ def ge_Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         result = cp.greater_equal(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return ge_Scalar(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return ge_Scalar(self, other)
 
 
 # isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
@@ -6081,7 +6163,7 @@ def bernoulli_float_out(self: Tensor, p: float, generator: Generator | None, out
 
 # bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
 def bernoulli_Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     return new_result(plan, random_kernels.bernoulli_of(cp, self_, p.array, generator))
 
@@ -6153,8 +6235,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6197,8 +6281,10 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6248,8 +6334,10 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.subtract(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Tensor(self, other, alpha)
 
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -6292,8 +6380,10 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         cp.subtract(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return sub__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return sub__Scalar(self, other, alpha)
 
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -6359,8 +6449,10 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Tensor(self, other)
 
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6389,8 +6481,10 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.multiply(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul__Scalar(self, other)
 
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6425,8 +6519,10 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.true_divide(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Tensor(self, other)
 
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6455,8 +6551,10 @@ def div__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.true_divide(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return div__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return div__Scalar(self, other)
 
 
 # div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
@@ -6599,8 +6697,10 @@ def atan2__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.arctan2(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan2_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return atan2_(self, other)
 
 
 # clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -6729,8 +6829,10 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.hypot(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return hypot_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return hypot_(self, other)
 
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6765,8 +6867,10 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.copysign(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Tensor(self, other)
 
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6795,8 +6899,10 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.copysign(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return copysign__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return copysign__Scalar(self, other)
 
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6831,8 +6937,10 @@ def nextafter__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.nextafter(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return nextafter_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return nextafter_(self, other)
 
 
 # heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
@@ -6903,8 +7011,10 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.gcd(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gcd_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gcd_(self, other)
 
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -6939,8 +7049,10 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.lcm(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lcm_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lcm_(self, other)
 
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
@@ -6969,8 +7081,10 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
     try:
         cp.maximum(self_, min, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__default(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__default(self, min)
 
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
@@ -7005,8 +7119,10 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
     try:
         cp.maximum(self_, min_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_min__Tensor(self, min)
-    return self
+        pass
+    else:
+        return self
+    return clamp_min__Tensor(self, min)
 
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7035,8 +7151,10 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
     try:
         cp.minimum(self_, max, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__default(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__default(self, max)
 
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
@@ -7071,8 +7189,10 @@ def clamp_max__Tensor_dense(self: Tensor, max: Tensor) -> Tensor:
     try:
         cp.minimum(self_, max_, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return clamp_max__Tensor(self, max)
-    return self
+        pass
+    else:
+        return self
+    return clamp_max__Tensor(self, max)
 
 
 # lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)
@@ -7212,8 +7332,10 @@ def neg__dense(self: Tensor) -> Tensor:
     try:
         cp.negative(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return neg_(self)
-    return self
+        pass
+    else:
+        return self
+    return neg_(self)
 
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7242,8 +7364,10 @@ def abs__dense(self: Tensor) -> Tensor:
     try:
         cp.absolute(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return abs_(self)
-    return self
+        pass
+    else:
+        return self
+    return abs_(self)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7272,8 +7396,10 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         cp.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7302,8 +7428,10 @@ def expm1__dense(self: Tensor) -> Tensor:
     try:
         cp.expm1(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return expm1_(self)
-    return self
+        pass
+    else:
+        return self
+    return expm1_(self)
 
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7332,8 +7460,10 @@ def log__dense(self: Tensor) -> Tensor:
     try:
         cp.log(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log_(self)
-    return self
+        pass
+    else:
+        return self
+    return log_(self)
 
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7362,8 +7492,10 @@ def log1p__dense(self: Tensor) -> Tensor:
     try:
         cp.log1p(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log1p_(self)
-    return self
+        pass
+    else:
+        return self
+    return log1p_(self)
 
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7392,8 +7524,10 @@ def log2__dense(self: Tensor) -> Tensor:
     try:
         cp.log2(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log2_(self)
-    return self
+        pass
+    else:
+        return self
+    return log2_(self)
 
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7422,8 +7556,10 @@ def sqrt__dense(self: Tensor) -> Tensor:
     try:
         cp.sqrt(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return sqrt_(self)
 
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7452,8 +7588,10 @@ def sin__dense(self: Tensor) -> Tensor:
     try:
         cp.sin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sin_(self)
-    return self
+        pass
+    else:
+        return self
+    return sin_(self)
 
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7482,8 +7620,10 @@ def cos__dense(self: Tensor) -> Tensor:
     try:
         cp.cos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cos_(self)
-    return self
+        pass
+    else:
+        return self
+    return cos_(self)
 
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7512,8 +7652,10 @@ def tan__dense(self: Tensor) -> Tensor:
     try:
         cp.tan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tan_(self)
-    return self
+        pass
+    else:
+        return self
+    return tan_(self)
 
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7542,8 +7684,10 @@ def tanh__dense(self: Tensor) -> Tensor:
     try:
         cp.tanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return tanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return tanh_(self)
 
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7572,8 +7716,10 @@ def reciprocal__dense(self: Tensor) -> Tensor:
     try:
         cp.reciprocal(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return reciprocal_(self)
-    return self
+        pass
+    else:
+        return self
+    return reciprocal_(self)
 
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7602,8 +7748,10 @@ def rsqrt__dense(self: Tensor) -> Tensor:
     try:
         cp.reciprocal(cp.sqrt(self_), self_)
     except (TypeError, ValueError, OverflowError):
-        return rsqrt_(self)
-    return self
+        pass
+    else:
+        return self
+    return rsqrt_(self)
 
 
 # sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7650,8 +7798,10 @@ def floor__dense(self: Tensor) -> Tensor:
     try:
         cp.floor(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return floor_(self)
-    return self
+        pass
+    else:
+        return self
+    return floor_(self)
 
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7680,8 +7830,10 @@ def ceil__dense(self: Tensor) -> Tensor:
     try:
         cp.ceil(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ceil_(self)
-    return self
+        pass
+    else:
+        return self
+    return ceil_(self)
 
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7710,8 +7862,10 @@ def trunc__dense(self: Tensor) -> Tensor:
     try:
         cp.trunc(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return trunc_(self)
-    return self
+        pass
+    else:
+        return self
+    return trunc_(self)
 
 
 # round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7794,8 +7948,10 @@ def asin__dense(self: Tensor) -> Tensor:
     try:
         cp.arcsin(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asin_(self)
-    return self
+        pass
+    else:
+        return self
+    return asin_(self)
 
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7824,8 +7980,10 @@ def acos__dense(self: Tensor) -> Tensor:
     try:
         cp.arccos(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acos_(self)
-    return self
+        pass
+    else:
+        return self
+    return acos_(self)
 
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7854,8 +8012,10 @@ def atan__dense(self: Tensor) -> Tensor:
     try:
         cp.arctan(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atan_(self)
-    return self
+        pass
+    else:
+        return self
+    return atan_(self)
 
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7884,8 +8044,10 @@ def sinh__dense(self: Tensor) -> Tensor:
     try:
         cp.sinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return sinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return sinh_(self)
 
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7914,8 +8076,10 @@ def cosh__dense(self: Tensor) -> Tensor:
     try:
         cp.cosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return cosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return cosh_(self)
 
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7944,8 +8108,10 @@ def asinh__dense(self: Tensor) -> Tensor:
     try:
         cp.arcsinh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return asinh_(self)
-    return self
+        pass
+    else:
+        return self
+    return asinh_(self)
 
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -7974,8 +8140,10 @@ def acosh__dense(self: Tensor) -> Tensor:
     try:
         cp.arccosh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return acosh_(self)
-    return self
+        pass
+    else:
+        return self
+    return acosh_(self)
 
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8004,8 +8172,10 @@ def atanh__dense(self: Tensor) -> Tensor:
     try:
         cp.arctanh(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return atanh_(self)
-    return self
+        pass
+    else:
+        return self
+    return atanh_(self)
 
 
 # exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8052,8 +8222,10 @@ def log10__dense(self: Tensor) -> Tensor:
     try:
         cp.log10(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return log10_(self)
-    return self
+        pass
+    else:
+        return self
+    return log10_(self)
 
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8082,8 +8254,10 @@ def deg2rad__dense(self: Tensor) -> Tensor:
     try:
         cp.multiply(self_, 0.017453292519943295, self_)
     except (TypeError, ValueError, OverflowError):
-        return deg2rad_(self)
-    return self
+        pass
+    else:
+        return self
+    return deg2rad_(self)
 
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8112,8 +8286,10 @@ def rad2deg__dense(self: Tensor) -> Tensor:
     try:
         cp.multiply(self_, 57.29577951308232, self_)
     except (TypeError, ValueError, OverflowError):
-        return rad2deg_(self)
-    return self
+        pass
+    else:
+        return self
+    return rad2deg_(self)
 
 
 # frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8268,8 +8444,10 @@ def relu__dense(self: Tensor) -> Tensor:
     try:
         cp.maximum(self_, 0, out=self_)
     except (TypeError, ValueError, OverflowError):
-        return relu_(self)
-    return self
+        pass
+    else:
+        return self
+    return relu_(self)
 
 
 # gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)
@@ -8316,8 +8494,10 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
     try:
         cp.invert(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_not_(self)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_not_(self)
 
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8325,7 +8505,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -8334,17 +8514,7 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
-    return self
-
-
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        cp.logical_not(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_not_(self)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return self
 
 
@@ -8389,8 +8559,10 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_and(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_and__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_and__Tensor(self, other)
 
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8452,8 +8624,10 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_or(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_or__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_or__Tensor(self, other)
 
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8515,8 +8689,10 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.bitwise_xor(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return bitwise_xor__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return bitwise_xor__Tensor(self, other)
 
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8713,7 +8889,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8722,24 +8898,7 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_and_(self, other)
-    try:
-        cp.logical_and(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_and_(self, other)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8748,7 +8907,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8757,24 +8916,7 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_or_(self, other)
-    try:
-        cp.logical_or(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_or_(self, other)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8783,7 +8925,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8792,24 +8934,7 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
-    return self
-
-
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_xor_(self, other)
-    try:
-        cp.logical_xor(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        return logical_xor_(self, other)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return self
 
 
@@ -8844,8 +8969,10 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Tensor(self, other)
 
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8874,8 +9001,10 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return eq__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return eq__Scalar(self, other)
 
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8909,8 +9038,10 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.not_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Tensor(self, other)
 
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8939,8 +9070,10 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.not_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ne__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ne__Scalar(self, other)
 
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8975,8 +9108,10 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Tensor(self, other)
 
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9005,8 +9140,10 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.less(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return lt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return lt__Scalar(self, other)
 
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9041,8 +9178,10 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.less_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Tensor(self, other)
 
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9071,8 +9210,10 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.less_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return le__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return le__Scalar(self, other)
 
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9107,8 +9248,10 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Tensor(self, other)
 
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9137,8 +9280,10 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.greater(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return gt__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return gt__Scalar(self, other)
 
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9173,8 +9318,10 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.greater_equal(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Tensor(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Tensor(self, other)
 
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9203,8 +9350,10 @@ def ge__Scalar_dense(self: Tensor, other: Any) -> Tensor:
     try:
         cp.greater_equal(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return ge__Scalar(self, other)
-    return self
+        pass
+    else:
+        return self
+    return ge__Scalar(self, other)
 
 
 # isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
@@ -11769,7 +11918,7 @@ def bernoulli_out(self: Tensor, generator: Generator | None, out: Tensor) -> Ten
 
 # bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.target(out)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)
@@ -11778,7 +11927,7 @@ def bernoulli_Tensor_out(self: Tensor, p: Tensor, generator: Generator | None, o
 
 # bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 def bernoulli__Tensor(self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
-    plan = rules.overwritten(self.array, accepts="bool integer floating")
+    plan = rules.overwritten(self.array, accepts="bool integer floating", reads=p.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
     plan.store(random_kernels.bernoulli_of(cp, self_, p.array, generator, out=plan.out(target)), target)

@@ -31,8 +31,10 @@ def __add__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._add_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._add_Tensor.call(self, other, 1)
-        return kernel(self, other, 1)
+            pass
+        else:
+            return kernel(self, other, 1)
+        return ops._add_Tensor.call(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.add(self, other)
@@ -53,8 +55,10 @@ def __iadd__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._add__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._add__Tensor.call(self, other, 1)
-        return kernel(self, other, 1)
+            pass
+        else:
+            return kernel(self, other, 1)
+        return ops._add__Tensor.call(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.add_(self, other)
@@ -69,8 +73,10 @@ def __sub__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._sub_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._sub_Tensor.call(self, other, 1)
-        return kernel(self, other, 1)
+            pass
+        else:
+            return kernel(self, other, 1)
+        return ops._sub_Tensor.call(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.sub(self, other)
@@ -91,8 +97,10 @@ def __isub__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._sub__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._sub__Tensor.call(self, other, 1)
-        return kernel(self, other, 1)
+            pass
+        else:
+            return kernel(self, other, 1)
+        return ops._sub__Tensor.call(self, other, 1)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.sub_(self, other)
@@ -107,8 +115,10 @@ def __mul__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._mul_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._mul_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._mul_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.mul(self, other)
@@ -129,8 +139,10 @@ def __imul__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._mul__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._mul__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._mul__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.mul_(self, other)
@@ -145,8 +157,10 @@ def __truediv__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._div_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._div_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._div_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.div(self, other)
@@ -167,8 +181,10 @@ def __itruediv__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._div__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._div__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._div__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.div_(self, other)
@@ -183,8 +199,10 @@ def __floordiv__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._floor_divide_default.table[keys]
         except (AttributeError, KeyError):
-            return ops._floor_divide_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._floor_divide_default.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.floor_divide(self, other)
@@ -205,8 +223,10 @@ def __ifloordiv__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._floor_divide__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._floor_divide__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._floor_divide__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.floor_divide_(self, other)
@@ -221,8 +241,10 @@ def __mod__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._remainder_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._remainder_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._remainder_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.remainder(self, other)
@@ -243,8 +265,10 @@ def __imod__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._remainder__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._remainder__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._remainder__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.remainder_(self, other)
@@ -259,8 +283,10 @@ def __pow__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._pow_Tensor_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._pow_Tensor_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._pow_Tensor_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.pow(self, other)
@@ -281,8 +307,10 @@ def __ipow__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._pow__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._pow__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._pow__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.pow_(self, other)
@@ -297,8 +325,10 @@ def __matmul__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._matmul_default.table[keys]
         except (AttributeError, KeyError):
-            return ops._matmul_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._matmul_default.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.matmul(self, other)
@@ -319,8 +349,10 @@ def __and__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_and_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_and_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_and_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_and(self, other)
@@ -341,8 +373,10 @@ def __iand__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_and__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_and__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_and__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_and_(self, other)
@@ -357,8 +391,10 @@ def __or__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_or_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_or_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_or_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_or(self, other)
@@ -379,8 +415,10 @@ def __ior__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_or__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_or__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_or__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_or_(self, other)
@@ -395,8 +433,10 @@ def __xor__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_xor_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_xor_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_xor_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_xor(self, other)
@@ -417,8 +457,10 @@ def __ixor__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_xor__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_xor__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_xor__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_xor_(self, other)
@@ -433,8 +475,10 @@ def __lshift__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_left_shift_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_left_shift_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_left_shift_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_left_shift(self, other)
@@ -455,8 +499,10 @@ def __ilshift__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_left_shift__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_left_shift__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_left_shift__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_left_shift_(self, other)
@@ -471,8 +517,10 @@ def __rshift__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_right_shift_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_right_shift_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_right_shift_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_right_shift(self, other)
@@ -493,8 +541,10 @@ def __irshift__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._bitwise_right_shift__Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._bitwise_right_shift__Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._bitwise_right_shift__Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.bitwise_right_shift_(self, other)
@@ -509,8 +559,10 @@ def __eq__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._eq_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._eq_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._eq_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.eq(self, other)
@@ -525,8 +577,10 @@ def __ne__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._ne_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._ne_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._ne_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.ne(self, other)
@@ -541,8 +595,10 @@ def __lt__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._lt_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._lt_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._lt_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.lt(self, other)
@@ -557,8 +613,10 @@ def __le__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._le_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._le_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._le_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.le(self, other)
@@ -573,8 +631,10 @@ def __gt__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._gt_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._gt_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._gt_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.gt(self, other)
@@ -589,8 +649,10 @@ def __ge__(self: Tensor, other: Any) -> Any:
                 keys = (keys | modes.include) & modes.mask
             kernel = ops._ge_Tensor.table[keys]
         except (AttributeError, KeyError):
-            return ops._ge_Tensor.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return ops._ge_Tensor.call(self, other)
     if not isinstance(other, _OPERANDS) and not is_array(other):
         return NotImplemented
     return ops.ge(self, other)

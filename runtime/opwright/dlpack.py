@@ -79,4 +79,5 @@ def _capsule_of(source: Any) -> Any:
     try:
         return source.__dlpack__(max_version=(1, 0))
     except TypeError:  # a producer from before DLPack 1.0
-        return source.__dlpack__()
+        pass
+    return source.__dlpack__()

@@ -26,7 +26,7 @@ from opwright.dtypes import (
 )
 from opwright.keys import ODD
 from opwright.layouts import Shape
-from opwright.overlap import may_share, overlaps_partially
+from opwright.overlap import may_share, overlaps, overlaps_partially
 from opwright.promotion import castable
 from opwright.sizes import is_symbolic
 from opwright.storage import new_array, resize, stride_over
@@ -333,10 +333,13 @@ class Plan:
         self._check_overlap(array)
         return array
 
-    def _check_overlap(self, target: Array) -> None:
+    def _check_own_overlap(self, target: Array) -> None:
         is_plain = target.flags.c_contiguous or self.form.may_overlap
         if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
             raise RuntimeError(_INTERNAL_OVERLAP)
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
         for given in self._given:
             if given is target:
                 self._shared = self._shared or not self.form.pointwise
@@ -365,6 +368,33 @@ class Plan:
             result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
+
+
+class PlanApart(Plan):
+    """A Plan of an operator that reads in another order than it writes: the output may share no memory with `apart`,
+    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part."""
+
+    __slots__ = ("_apart", "_beside")
+
+    def __init__(
+        self, form: Form, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(form, given)
+        self._apart = apart
+        self._beside = beside
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for each in self._apart:
+            if each is target or (may_share(target, each) and overlaps(target, each)):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        for each in self._beside:
+            if each is not target and may_share(target, each) and overlaps_partially(target, each):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        self._shared = any(
+            (each is not target or not self.form.pointwise) and may_share(target, each)
+            for each in (*self._apart, *self._beside)
+        )
 
 
 def _cannot_cast(dtype: DType, array: Array) -> str:

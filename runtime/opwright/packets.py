@@ -13,7 +13,8 @@ from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownSignature, declarations
-from opwright.lost import lost_operators
+from opwright.lost import why_lost
+from opwright.missing import did_you_mean, missing_attribute
 from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
@@ -76,8 +77,9 @@ class Packet:
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            why = lost_operators.why(f"{self.name}.{overload}" if overload else self.name)
-            raise AttributeError(f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}")
+            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
+            message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
+            raise missing_attribute(message, name, () if why else self.overloads())
         return found
 
     def __dir__(self) -> list[str]:
@@ -103,13 +105,14 @@ class Packet:
             operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:
             return operator.straight_stub(*args, **kwargs)
-        if operator is None:
-            operator, bound = self._choose(args, kwargs, key)
-        else:
+        bound = None
+        if operator is not None:
             try:
                 bound = operator.signature.bind(args, kwargs)
             except ArgumentError:  # an int too big, for instance, which another overload may take
-                operator, bound = self._choose(args, kwargs, None)
+                key = None
+        if operator is None or bound is None:
+            operator, bound = self._choose(args, kwargs, key)
         return operator.call(*bound)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
@@ -210,7 +213,7 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
 
 def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
-        return ArgumentError(f"{packet.name} has no overloads left")
+        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
     if len(reasons) == 1:
         return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
@@ -232,5 +235,6 @@ def find_packet(name: str) -> Packet:
         plugins.load()
     known = overloads.get(name)
     if known is None or not known.operators:
-        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
+        why = why_lost(name) or did_you_mean(name, overloads)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return packet(name)

@@ -33,7 +33,8 @@ def _binary(name: str) -> Operation:
             # The type is part of the key: 2, 2.0 and True are one key to a dict.
             return self.memo[name, self, other, type(other)]
         except (KeyError, TypeError):
-            return self.env.apply(name, self, other)
+            pass
+        return self.env.apply(name, self, other)
 
     return method
 
@@ -43,7 +44,8 @@ def _unary(name: str) -> Callable[[Any], Any]:
         try:
             return self.memo[name, self]
         except KeyError:
-            return self.env.apply_unary(name, self)
+            pass
+        return self.env.apply_unary(name, self)
 
     return method
 

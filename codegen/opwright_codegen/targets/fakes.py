@@ -111,7 +111,7 @@ class _FakeFastShims(FastShimBuilder):
         tests += [f"{other}.place is not {first}.place" for other in others]
         if facts.writes and others:
             tests += [f"{array}.base is not None" for array in arrays.values()]
-        passed = ", ".join(shim.own[a.name] for a in shim.schema.arguments)
+        passed = [shim.own[a.name] for a in shim.schema.arguments]
         dtype = "dtypes.bool_" if facts.is_truth else f"{first}.dtype"
         made = shim.own[facts.operands[0]] if facts.writes else f"fake_like({first}, {dtype})"
         used = words_in((*tests, made))
@@ -120,8 +120,8 @@ class _FakeFastShims(FastShimBuilder):
             shim.head(shim.names.dense),
             tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items() if array in used),
             condition(tests, "or", 4) if tests else "",
-            f"return {shim.names.general}({passed})",
             "",
+            bracketed(f"return {shim.names.general}(", passed, ")", 8),
             "",
             (f"return {made}",),
         )

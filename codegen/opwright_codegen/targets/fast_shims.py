@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.formula_emit import with_out
-from opwright_codegen.layout import condition, fill_comment, formula_lines
+from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
 from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 from opwright_codegen.targets.shims import ShimBuilder, spelled
 
@@ -15,16 +15,32 @@ __all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
 
 @dataclass(frozen=True, slots=True)
 class FastShim:
-    """A `_dense` or `_arrays` shim: leaves to `general` where `elsewhere` holds or `compute` raises."""
+    """A `_dense` or `_arrays` shim: leaves to the general one where `elsewhere` holds or `compute` raises.
+
+    `general` is that call at the function's end, `general_inner` in an `if`. `result` are the lines behind `compute`.
+    """
 
     comment: str
     signature: str
     arrays: tuple[str, ...]
     elsewhere: str
     general: str
+    general_inner: str
     compute: str
-    check: str
     result: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A statement that calls: up to its arguments, these, and the rest."""
+
+    head: str
+    arguments: Sequence[str]
+    tail: str
+
+    def at(self, indent: int) -> str:
+        """The statement as it is laid out at a column."""
+        return bracketed(self.head, self.arguments, self.tail, indent)
 
 
 def dtypes_name(kinds: str) -> str:
@@ -60,18 +76,17 @@ class FastShimBuilder:
                     f"({other}.base is not None and ({other}.base is {first} or {other}.base is {first}.base))"
                 )
                 tests.append(f"{other} is {first}.base")
-        passed = ", ".join(shim.own[a.name] for a in shim.schema.arguments)
-        general = f"return {shim.names.general}({passed})"
+        general = _Call(f"return {shim.names.general}(", [shim.own[a.name] for a in shim.schema.arguments], ")")
         formula = spelled(facts.formula, {}, {})
         before = "result = "
         result: tuple[str, ...]
         if facts.writes:
             formula = with_out(formula, first, positional=True) or formula
-            before, check = "", ""
+            before = ""
             result = (f"return {shim.own[facts.operands[0]]}",)
         else:
-            check = f"result.dtype is not {first}.dtype" if facts.checks_result else ""
             result = (
+                *self._checked(f"{first}.dtype", general),
                 "made = Tensor()",
                 "made.array = result",
                 f"made.keys = DENSE_{self._key}",
@@ -84,9 +99,9 @@ class FastShimBuilder:
             shim.head(shim.names.dense),
             tuple(f"{array} = {shim.own[name]}.array" for name, array in arrays.items()),
             condition(tests, "or", 4) if tests else "",
-            general,
+            general.at(4),
+            general.at(8),
             formula_lines(formula, shim.spelling({**shim.own, **arrays}), 8, before),
-            check,
             result,
         )
 
@@ -97,19 +112,25 @@ class FastShimBuilder:
         first = arrays[facts.operands[0]]
         dtype = shim.claim("dtype")  # looked up once: a look-up takes a tenth of what NumPy takes for an add
         tests = self.tests(arrays, dtype, facts.kinds or ALL_KINDS)
-        passed = ", ".join(
-            f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments
-        )
+        passed = [f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments]
+        general = _Call(f"return {shim.names.general}(", passed, ").array")
         return FastShim(
             fill_comment(shim.view.declaration),
             shim.head(shim.names.arrays, "NDArray[Any]", "Any"),
             (f"{dtype} = {first}.dtype",),
             condition(tests, "or", 4),
-            f"return {shim.names.general}({passed}).array",
+            general.at(4),
+            general.at(8),
             formula_lines(spelled(facts.formula, {}, {}), shim.spelling(shim.own), 8, "result = "),
-            f"result.dtype is not {dtype}" if facts.checks_result else "",
-            (f"return result if {shim.builtins['type']}(result) is ndarray else np.asarray(result)",),
+            (
+                *self._checked(dtype, general),
+                f"return result if {shim.builtins['type']}(result) is ndarray else np.asarray(result)",
+            ),
         )
+
+    def _checked(self, dtype: str, general: _Call) -> tuple[str, ...]:
+        """The lines that send a result of another dtype to the general shim, where there may be one."""
+        return (f"if result.dtype is not {dtype}:", f"    {general.at(12)}") if self._facts.checks_result else ()
 
     def tests(self, arrays: Mapping[str, str], dtype: str = "", kinds: str = "") -> list[str]:
         """What sends a call to the general shim; `dtype` is the variable that holds that of the first operand, if

@@ -63,7 +63,6 @@ class Shim:
                 fast.elsewhere,
                 fast.general,
                 fast.compute,
-                fast.check,
                 *fast.result,
             ]
         return found

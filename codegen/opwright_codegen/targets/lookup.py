@@ -44,7 +44,8 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls that end a stub, laid out for where they stand: `call` is the Operator's, `kernel` the kernel's."""
+    """The calls that end a stub, laid out for where they stand: `call` is the Operator's, at the function's end, and
+    `kernel` the kernel's, after `else`; the inner ones stand one level deeper."""
 
     call: str
     call_inner: str
@@ -52,19 +53,19 @@ class Calls:
     kernel_inner: str
 
     @staticmethod
-    def of(view: OperatorView, indent: int = 8) -> Calls:
-        """The calls with all parameters, by position; `call` stands at column `indent`."""
+    def of(view: OperatorView) -> Calls:
+        """The calls with all parameters, by position."""
         opening, closing = ("kernel(", ")") if view.result is None else (f"{view.result}(*kernel(", "))")
         call, kernel = f"return {view.private}.call({view.passed})", f"return {opening}{view.passed}{closing}"
-        if max(len(call) + 12, len(kernel) + 8) <= LINE:
+        if max(len(call) + 8, len(kernel) + 12) <= LINE:
             return Calls(call, call, kernel, kernel)
         names = [parameter.name for parameter in view.parameters]
         head = f"return {view.private}.call("
         return Calls(
-            bracketed(head, names, ")", indent),
-            bracketed(head, names, ")", 12),
-            _kernel_call(opening, names, closing, 4),
+            bracketed(head, names, ")", 4),
+            bracketed(head, names, ")", 8),
             _kernel_call(opening, names, closing, 8),
+            _kernel_call(opening, names, closing, 12),
         )
 
 
@@ -130,7 +131,7 @@ class Lookups:
         if view.ints is not None and packs_ints:
             guards = (self.packing(view.parameters[view.ints]), *guards)
         if view.operator.kind is SchemaKind.OUT:
-            return Lookup(view.private, guards, (), "", "", (), Calls.of(view, 4))
+            return Lookup(view.private, guards, (), "", "", (), Calls.of(view))
         lists = tuple([condition(p.list_test.split(" and "), "and", 4) for p in pieces if p.list_test is not None])
         keys = [p.keys for p in pieces if p.keys is not None]
         arrays = ""

@@ -130,7 +130,7 @@ class _Merged:
             return replace(bare, lookup=lookups.of(first, packs_ints=False))
         lookup = lookups.of(first, packs_ints=False)
         # What is no tensor may suit another overload, or none: the error lists them all.
-        lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(name, ())))
+        lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(name, (), 4)))
         arrays = self._arrays(lookups)
         if arrays:
             lookup = replace(lookup, arrays="")
@@ -140,7 +140,7 @@ class _Merged:
             arrays=arrays,
             elsewhere=self._elsewhere(builtins, bool(arrays)),
             branches=self._branches(builtins),
-            resolve=self._resolve(name, self.outs),
+            resolve=self._resolve(name, self.outs, 8),
             lookup=lookup,
         )
 
@@ -156,7 +156,7 @@ class _Merged:
 
     def _written(self, packet: str) -> str:
         """The statement for a call with `out`, where there are no overloads to tell apart."""
-        return self._resolve(packet, self.outs) if self.out is None else _stub_call(self.out, 8)
+        return self._resolve(packet, self.outs, 8) if self.out is None else _stub_call(self.out, 8)
 
     @property
     def _ints(self) -> int | None:
@@ -188,8 +188,8 @@ class _Merged:
             found.append("*")
         return found + [f"{p.name}: {annotation(p.argument.type, builtins)} | None = None" for p in self.outs]
 
-    def _resolve(self, packet: str, outs: Sequence[Parameter]) -> str:
-        """The statement that has the runtime choose."""
+    def _resolve(self, packet: str, outs: Sequence[Parameter], indent: int) -> str:
+        """The statement, at column `indent`, that has the runtime choose."""
         passed: list[str] = []
         named: list[str] = []
         for position, parameter in enumerate(self.overloads[0].parameters):
@@ -198,10 +198,12 @@ class _Merged:
         arguments = tuple_text(passed)
         keywords = [f'"{name}": {name}' for name in (*named, *(p.name for p in outs))]
         text = f"return {packet}.call({arguments}, {{{', '.join(keywords)}}})"
-        if len(text) + 8 <= LINE:
+        if len(text) + indent <= LINE:
             return text
-        row = bracketed("(", passed, ")", 12, 1) if len(arguments) + 13 > LINE else arguments
-        return f"return {packet}.call(\n{' ' * 12}{row},\n{' ' * 12}{bracketed('{', keywords, '}', 12, 1)},\n{' ' * 8})"
+        pad, inner = " " * indent, indent + 4
+        row = bracketed("(", passed, ")", inner, 1) if len(arguments) + inner + 1 > LINE else arguments
+        named_row = bracketed("{", keywords, "}", inner, 1)
+        return f"return {packet}.call(\n{pad}    {row},\n{pad}    {named_row},\n{pad})"
 
     def _returned(self, builtins: BuiltinNames) -> str:
         found = {return_annotation(o.schema.returns, builtins) for o in self.overloads}

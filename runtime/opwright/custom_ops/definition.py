@@ -65,6 +65,7 @@ class CustomOpDef:
             else:
                 self._registered = Registered(_new_operator(name, function, schema, tags))
             self._disabled: dict[str, int] = {}
+            self._devices = _named(device_types)
             self._autocast: dict[str, DType] = {}
             self._register_defaults()
             for key in keys:
@@ -141,6 +142,7 @@ class CustomOpDef:
 
         def register(function: Function) -> Function:
             with lock:
+                self._devices |= _named(device_types)
                 for key in keys:
                     self._put_kernel(key, function)
                 for device in self._disabled:
@@ -152,7 +154,9 @@ class CustomOpDef:
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
-        operator was defined by stands in for it. It holds for all threads."""
+        operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
+        own, and of one that is enabled, or disabled, already."""
+        self._warn_of_no_change(device_type, enabled)
         with lock:
             before = self._disabled.get(device_type, 0)
             self._set_disabled(device_type, 0 if enabled else before + 1)
@@ -161,6 +165,18 @@ class CustomOpDef:
         finally:
             with lock:
                 self._set_disabled(device_type, before)
+
+    def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
+        change = "enable" if enabled else "disable"
+        problems = []
+        if device_type not in self._devices:
+            problems.append("no kernel was registered for this device type")
+        if enabled == (device_type not in self._disabled):
+            problems.append(f"it is {change}d already")
+        for problem in problems:
+            warnings.warn(
+                f"attempted to {change} the kernel of {self._qualname} for {device_type}, but {problem}", stacklevel=4
+            )
 
     def _set_disabled(self, device_type: str, count: int) -> None:
         self._disabled.pop(device_type, None)
@@ -171,7 +187,10 @@ class CustomOpDef:
             self._registered.current().drop(("disabled", device_type))
 
     def _disable(self, device_type: str) -> None:
-        (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        try:
+            (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        except RuntimeError:
+            return  # no such device, of which there was a warning
         kernel = FunctionKernel(self._opoverload, self.__wrapped__, self._schema.arrays, self._schema.returns_arrays)
         self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
 
@@ -215,7 +234,8 @@ class CustomOpDef:
         decorator where `func` is left out."""
 
         def register(function: Function) -> Function:
-            self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+            with lock:
+                self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
             return function
 
         return register if func is None else register(func)
@@ -227,8 +247,9 @@ class CustomOpDef:
         def register(function: Function) -> Function:
             from opwright.python_dispatch import register_rule
 
-            rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
-            self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            with lock:
+                rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+                self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
             return function
 
         return register if func is None else register(func)
@@ -259,6 +280,11 @@ def _call_first(definition: weakref.ref[CustomOpDef], /, *args: Any, **kwargs: A
     if operator.stub is not None:
         found.__call__ = operator.stub
     return result
+
+
+def _named(device_types: DeviceTypes) -> frozenset[str]:
+    """The devices that have a kernel of their own."""
+    return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
 def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:

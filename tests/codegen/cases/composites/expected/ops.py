@@ -49,16 +49,20 @@ def twice(self: Tensor) -> Tensor:
         try:
             kernel = _twice.table[ARRAYS]
         except KeyError:
-            return _twice.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _twice.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _twice.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _twice.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _twice.call(self)
 
 
 _twice.stub = twice
@@ -78,16 +82,20 @@ def sum(self: Tensor) -> Tensor:
         try:
             kernel = _sum.table[ARRAYS]
         except KeyError:
-            return _sum.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _sum.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _sum.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _sum.call(self)
 
 
 _sum.stub = sum
@@ -107,16 +115,20 @@ def fourfold(self: Tensor) -> Tensor:
         try:
             kernel = _fourfold.table[ARRAYS]
         except KeyError:
-            return _fourfold.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _fourfold.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _fourfold.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _fourfold.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _fourfold.call(self)
 
 
 _fourfold.stub = fourfold
@@ -138,16 +150,20 @@ def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
         try:
             kernel = _both.table[ARRAYS]
         except KeyError:
-            return _both.call(self, other, swap)
-        return kernel(self, other, swap)
+            pass
+        else:
+            return kernel(self, other, swap)
+        return _both.call(self, other, swap)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _both.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _both.call(self, other, swap)
-    return kernel(self, other, swap)
+        pass
+    else:
+        return kernel(self, other, swap)
+    return _both.call(self, other, swap)
 
 
 _both.stub = both
@@ -167,16 +183,20 @@ def tenfold_default(self: Tensor) -> Tensor:
         try:
             kernel = _tenfold_default.table[ARRAYS]
         except KeyError:
-            return _tenfold_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _tenfold_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _tenfold_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _tenfold_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _tenfold_default.call(self)
 
 
 _tenfold_default.stub = tenfold_default
@@ -199,16 +219,20 @@ def halves_default(self: Tensor, *, n: int = 2) -> Tensor:
         try:
             kernel = _halves_default.table[ARRAYS]
         except KeyError:
-            return _halves_default.call(self, n)
-        return kernel(self, n)
+            pass
+        else:
+            return kernel(self, n)
+        return _halves_default.call(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halves_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halves_default.call(self, n)
-    return kernel(self, n)
+        pass
+    else:
+        return kernel(self, n)
+    return _halves_default.call(self, n)
 
 
 _halves_default.stub = halves_default
@@ -236,8 +260,10 @@ def pair_default(self: Tensor, other: Tensor | None = None) -> pair_default_resu
         try:
             kernel = _pair_default.table[ARRAYS]
         except KeyError:
-            return _pair_default.call(self, other)
-        return pair_default_result(*kernel(self, other))
+            pass
+        else:
+            return pair_default_result(*kernel(self, other))
+        return _pair_default.call(self, other)
     try:
         keys = self.keys
         if other is not None:
@@ -246,8 +272,10 @@ def pair_default(self: Tensor, other: Tensor | None = None) -> pair_default_resu
             keys = (keys | modes.include) & modes.mask
         kernel = _pair_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pair_default.call(self, other)
-    return pair_default_result(*kernel(self, other))
+        pass
+    else:
+        return pair_default_result(*kernel(self, other))
+    return _pair_default.call(self, other)
 
 
 _pair_default.stub = pair_default
@@ -296,16 +324,20 @@ def pieces_default(self: Tensor) -> list[Tensor]:
         try:
             kernel = _pieces_default.table[ARRAYS]
         except KeyError:
-            return _pieces_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _pieces_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pieces_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pieces_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _pieces_default.call(self)
 
 
 _pieces_default.stub = pieces_default
@@ -331,8 +363,10 @@ def each(self: Sequence[Tensor]) -> list[Tensor]:
             keys = (keys | modes.include) & modes.mask
         kernel = _each.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _each.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _each.call(self)
 
 
 _each.stub = each
@@ -378,8 +412,10 @@ def ramp_default(
             keys = (keys | modes.include) & modes.mask
         kernel = _ramp_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _ramp_default.call(n, dtype, layout, device, pin_memory)
-    return kernel(n, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return kernel(n, dtype, layout, device, pin_memory)
+    return _ramp_default.call(n, dtype, layout, device, pin_memory)
 
 
 _ramp_default.stub = ramp_default
@@ -458,16 +494,20 @@ def halves_(self: Tensor, *, n: int = 2) -> Tensor:
         try:
             kernel = _halves_.table[ARRAYS]
         except KeyError:
-            return _halves_.call(self, n)
-        return kernel(self, n)
+            pass
+        else:
+            return kernel(self, n)
+        return _halves_.call(self, n)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halves_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halves_.call(self, n)
-    return kernel(self, n)
+        pass
+    else:
+        return kernel(self, n)
+    return _halves_.call(self, n)
 
 
 _halves_.stub = halves_
@@ -511,8 +551,10 @@ def each_(self: Sequence[Tensor]) -> None:
             keys = (keys | modes.include) & modes.mask
         kernel = _each_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _each_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _each_.call(self)
 
 
 _each_.stub = each_

@@ -34,16 +34,20 @@ def same(self: Tensor, other: Tensor) -> bool:
         try:
             kernel = _same.table[ARRAYS]
         except KeyError:
-            return _same.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _same.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _same.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _same.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _same.call(self, other)
 
 
 _same.stub = same
@@ -64,16 +68,20 @@ def zero_(self: Tensor) -> Tensor:
         try:
             kernel = _zero_.table[ARRAYS]
         except KeyError:
-            return _zero_.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _zero_.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _zero_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _zero_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _zero_.call(self)
 
 
 _zero_.stub = zero_
@@ -95,16 +103,20 @@ def report(self: Tensor, message: str) -> None:
         try:
             kernel = _report.table[ARRAYS]
         except KeyError:
-            return _report.call(self, message)
-        return kernel(self, message)
+            pass
+        else:
+            return kernel(self, message)
+        return _report.call(self, message)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _report.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _report.call(self, message)
-    return kernel(self, message)
+        pass
+    else:
+        return kernel(self, message)
+    return _report.call(self, message)
 
 
 _report.stub = report
@@ -126,16 +138,20 @@ def split_off(self: Tensor, count: int) -> Tensor:
         try:
             kernel = _split_off.table[ARRAYS]
         except KeyError:
-            return _split_off.call(self, count)
-        return kernel(self, count)
+            pass
+        else:
+            return kernel(self, count)
+        return _split_off.call(self, count)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _split_off.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _split_off.call(self, count)
-    return kernel(self, count)
+        pass
+    else:
+        return kernel(self, count)
+    return _split_off.call(self, count)
 
 
 _split_off.stub = split_off
@@ -155,8 +171,10 @@ def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
         try:
             kernel = _both.table[ARRAYS]
         except KeyError:
-            return _both.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _both.call(self, other)
     try:
         keys = self.keys
         if other is not None:
@@ -165,8 +183,10 @@ def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
             keys = (keys | modes.include) & modes.mask
         kernel = _both.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _both.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _both.call(self, other)
 
 
 _both.stub = both

@@ -72,8 +72,10 @@ def full_like_size(
             keys = (keys | modes.include) & modes.mask
         kernel = _full_like_size.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _full_like_size.call(size, value, dtype, layout, device, pin_memory)
-    return kernel(size, value, dtype, layout, device, pin_memory)
+        pass
+    else:
+        return kernel(size, value, dtype, layout, device, pin_memory)
+    return _full_like_size.call(size, value, dtype, layout, device, pin_memory)
 
 
 _full_like_size.stub = full_like_size
@@ -145,29 +147,20 @@ def defaults(
         try:
             kernel = _defaults.table[ARRAYS]
         except KeyError:
-            return _defaults.call(
-                self,
-                size,
-                eps,
-                top,
-                mode,
-                quoted,
-                reduction,
-                dtype,
-                memory_format,
-                mask,
-                low,
-                generator,
-            )
-        return kernel(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
+            pass
+        else:
+            return kernel(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
+        return _defaults.call(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _defaults.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _defaults.call(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
-    return kernel(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
+        pass
+    else:
+        return kernel(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
+    return _defaults.call(self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator)
 
 
 _defaults.stub = defaults
@@ -189,8 +182,10 @@ def version() -> str:
             keys = (keys | modes.include) & modes.mask
         kernel = _version.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _version.call()
-    return kernel()
+        pass
+    else:
+        return kernel()
+    return _version.call()
 
 
 _version.stub = version

@@ -44,8 +44,10 @@ def join_default(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             keys = (keys | modes.include) & modes.mask
         kernel = _join_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _join_default.call(tensors, dim)
-    return kernel(tensors, dim)
+        pass
+    else:
+        return kernel(tensors, dim)
+    return _join_default.call(tensors, dim)
 
 
 _join_default.stub = join_default
@@ -72,8 +74,10 @@ def pick(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
             keys = (keys | modes.include) & modes.mask
         kernel = _pick.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pick.call(self, indices)
-    return kernel(self, indices)
+        pass
+    else:
+        return kernel(self, indices)
+    return _pick.call(self, indices)
 
 
 _pick.stub = pick
@@ -104,8 +108,10 @@ def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None)
             keys = (keys | modes.include) & modes.mask
         kernel = _weighted.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _weighted.call(tensors, weights)
-    return kernel(tensors, weights)
+        pass
+    else:
+        return kernel(tensors, weights)
+    return _weighted.call(tensors, weights)
 
 
 _weighted.stub = weighted
@@ -127,16 +133,20 @@ def copies(self: Tensor, count: int) -> list[Tensor]:
         try:
             kernel = _copies.table[ARRAYS]
         except KeyError:
-            return _copies.call(self, count)
-        return kernel(self, count)
+            pass
+        else:
+            return kernel(self, count)
+        return _copies.call(self, count)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _copies.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _copies.call(self, count)
-    return kernel(self, count)
+        pass
+    else:
+        return kernel(self, count)
+    return _copies.call(self, count)
 
 
 _copies.stub = copies
@@ -180,8 +190,10 @@ def join(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) 
             keys = (keys | modes.include) & modes.mask
         kernel = _join_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _join_default.call(tensors, dim)
-    return kernel(tensors, dim)
+        pass
+    else:
+        return kernel(tensors, dim)
+    return _join_default.call(tensors, dim)
 
 
 _join.stub = join

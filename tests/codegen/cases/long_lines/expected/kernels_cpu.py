@@ -80,15 +80,17 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
             np.subtract(self_, limit) - np.subtract(other_, limit),
         )
     except (TypeError, ValueError, OverflowError):
-        return conditional(self, other, limit)
-    if result.dtype is not self_.dtype:
-        return conditional(self, other, limit)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return conditional(self, other, limit)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return conditional(self, other, limit)
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
@@ -103,10 +105,12 @@ def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) ->
             np.subtract(self, limit) - np.subtract(other, limit),
         )
     except (TypeError, ValueError, OverflowError):
-        return conditional(wrap(self), wrap(other), limit).array
-    if result.dtype is not dtype:
-        return conditional(wrap(self), wrap(other), limit).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return conditional(wrap(self), wrap(other), limit).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return conditional(wrap(self), wrap(other), limit).array
 
 
 # a_very_long_operator_name_that_leaves_little_room.out(Tensor the_first_argument_with_a_long_name, Tensor

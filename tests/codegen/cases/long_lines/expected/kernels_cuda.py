@@ -37,12 +37,14 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
             else self_ * other_ * limit
         )
     except (TypeError, ValueError, OverflowError):
-        return conditional(self, other, limit)
-    if result.dtype is not self_.dtype:
-        return conditional(self, other, limit)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return conditional(self, other, limit)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return conditional(self, other, limit)

@@ -72,19 +72,21 @@ def a_very_long_operator_name_that_leaves_little_room_default(
         try:
             kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[ARRAYS]
         except KeyError:
-            return _a_very_long_operator_name_that_leaves_little_room_default.call(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
+            pass
+        else:
+            return a_very_long_operator_name_that_leaves_little_room_default_result(
+                *kernel(
+                    the_first_argument_with_a_long_name,
+                    the_second_argument_with_a_long_name,
+                    the_third_argument_with_a_long_name,
+                    the_tolerance_to_be_used_in_comparisons,
+                )
             )
-        return a_very_long_operator_name_that_leaves_little_room_default_result(
-            *kernel(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
-            )
+        return _a_very_long_operator_name_that_leaves_little_room_default.call(
+            the_first_argument_with_a_long_name,
+            the_second_argument_with_a_long_name,
+            the_third_argument_with_a_long_name,
+            the_tolerance_to_be_used_in_comparisons,
         )
     try:
         keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
@@ -94,19 +96,21 @@ def a_very_long_operator_name_that_leaves_little_room_default(
             keys = (keys | modes.include) & modes.mask
         kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _a_very_long_operator_name_that_leaves_little_room_default.call(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
+        pass
+    else:
+        return a_very_long_operator_name_that_leaves_little_room_default_result(
+            *kernel(
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
+            )
         )
-    return a_very_long_operator_name_that_leaves_little_room_default_result(
-        *kernel(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
-        )
+    return _a_very_long_operator_name_that_leaves_little_room_default.call(
+        the_first_argument_with_a_long_name,
+        the_second_argument_with_a_long_name,
+        the_third_argument_with_a_long_name,
+        the_tolerance_to_be_used_in_comparisons,
     )
 
 
@@ -134,16 +138,20 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
         try:
             kernel = _conditional.table[ARRAYS]
         except KeyError:
-            return _conditional.call(self, other, limit)
-        return kernel(self, other, limit)
+            pass
+        else:
+            return kernel(self, other, limit)
+        return _conditional.call(self, other, limit)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _conditional.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _conditional.call(self, other, limit)
-    return kernel(self, other, limit)
+        pass
+    else:
+        return kernel(self, other, limit)
+    return _conditional.call(self, other, limit)
 
 
 _conditional.stub = conditional
@@ -178,12 +186,14 @@ def another_operator(
         try:
             kernel = _another_operator.table[ARRAYS]
         except KeyError:
-            return _another_operator.call(
+            pass
+        else:
+            return kernel(
                 the_first_argument_with_a_long_name,
                 the_second_argument_with_a_long_name,
                 the_third_argument_with_a_long_name,
             )
-        return kernel(
+        return _another_operator.call(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,
             the_third_argument_with_a_long_name,
@@ -196,12 +206,14 @@ def another_operator(
             keys = (keys | modes.include) & modes.mask
         kernel = _another_operator.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _another_operator.call(
+        pass
+    else:
+        return kernel(
             the_first_argument_with_a_long_name,
             the_second_argument_with_a_long_name,
             the_third_argument_with_a_long_name,
         )
-    return kernel(
+    return _another_operator.call(
         the_first_argument_with_a_long_name,
         the_second_argument_with_a_long_name,
         the_third_argument_with_a_long_name,
@@ -232,16 +244,20 @@ def third_of_several(
         try:
             kernel = _third_of_several.table[ARRAYS]
         except KeyError:
-            return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
-        return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+            pass
+        else:
+            return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+        return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
     try:
         keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _third_of_several.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
-    return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+        pass
+    else:
+        return kernel(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
+    return _third_of_several.call(the_first_argument_with_a_long_name, the_second_argument_with_a_long_name)
 
 
 _third_of_several.stub = third_of_several
@@ -341,19 +357,21 @@ def a_very_long_operator_name_that_leaves_little_room(
         try:
             kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[ARRAYS]
         except KeyError:
-            return _a_very_long_operator_name_that_leaves_little_room_default.call(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
+            pass
+        else:
+            return a_very_long_operator_name_that_leaves_little_room_default_result(
+                *kernel(
+                    the_first_argument_with_a_long_name,
+                    the_second_argument_with_a_long_name,
+                    the_third_argument_with_a_long_name,
+                    the_tolerance_to_be_used_in_comparisons,
+                )
             )
-        return a_very_long_operator_name_that_leaves_little_room_default_result(
-            *kernel(
-                the_first_argument_with_a_long_name,
-                the_second_argument_with_a_long_name,
-                the_third_argument_with_a_long_name,
-                the_tolerance_to_be_used_in_comparisons,
-            )
+        return _a_very_long_operator_name_that_leaves_little_room_default.call(
+            the_first_argument_with_a_long_name,
+            the_second_argument_with_a_long_name,
+            the_third_argument_with_a_long_name,
+            the_tolerance_to_be_used_in_comparisons,
         )
     try:
         keys = the_first_argument_with_a_long_name.keys | the_second_argument_with_a_long_name.keys
@@ -363,19 +381,21 @@ def a_very_long_operator_name_that_leaves_little_room(
             keys = (keys | modes.include) & modes.mask
         kernel = _a_very_long_operator_name_that_leaves_little_room_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _a_very_long_operator_name_that_leaves_little_room_default.call(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
+        pass
+    else:
+        return a_very_long_operator_name_that_leaves_little_room_default_result(
+            *kernel(
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
+            )
         )
-    return a_very_long_operator_name_that_leaves_little_room_default_result(
-        *kernel(
-            the_first_argument_with_a_long_name,
-            the_second_argument_with_a_long_name,
-            the_third_argument_with_a_long_name,
-            the_tolerance_to_be_used_in_comparisons,
-        )
+    return _a_very_long_operator_name_that_leaves_little_room_default.call(
+        the_first_argument_with_a_long_name,
+        the_second_argument_with_a_long_name,
+        the_third_argument_with_a_long_name,
+        the_tolerance_to_be_used_in_comparisons,
     )
 
 

@@ -42,16 +42,20 @@ def softplus_default(self: Tensor, beta: float = 1.0) -> Tensor:
         try:
             kernel = _softplus_default.table[ARRAYS]
         except KeyError:
-            return _softplus_default.call(self, beta)
-        return kernel(self, beta)
+            pass
+        else:
+            return kernel(self, beta)
+        return _softplus_default.call(self, beta)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _softplus_default.call(self, beta)
-    return kernel(self, beta)
+        pass
+    else:
+        return kernel(self, beta)
+    return _softplus_default.call(self, beta)
 
 
 _softplus_default.stub = softplus_default
@@ -73,16 +77,20 @@ def scale_default(self: Tensor, factor: float) -> Tensor:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
-            return _scale_default.call(self, factor)
-        return kernel(self, factor)
+            pass
+        else:
+            return kernel(self, factor)
+        return _scale_default.call(self, factor)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_default.call(self, factor)
-    return kernel(self, factor)
+        pass
+    else:
+        return kernel(self, factor)
+    return _scale_default.call(self, factor)
 
 
 _scale_default.stub = scale_default
@@ -118,16 +126,20 @@ def moments_default(
         try:
             kernel = _moments_default.table[ARRAYS]
         except KeyError:
-            return _moments_default.call(self, dim, keepdim)
-        return moments_default_result(*kernel(self, dim, keepdim))
+            pass
+        else:
+            return moments_default_result(*kernel(self, dim, keepdim))
+        return _moments_default.call(self, dim, keepdim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _moments_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _moments_default.call(self, dim, keepdim)
-    return moments_default_result(*kernel(self, dim, keepdim))
+        pass
+    else:
+        return moments_default_result(*kernel(self, dim, keepdim))
+    return _moments_default.call(self, dim, keepdim)
 
 
 _moments_default.stub = moments_default
@@ -148,16 +160,20 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
         try:
             kernel = _parts.table[ARRAYS]
         except KeyError:
-            return _parts.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _parts.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _parts.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _parts.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _parts.call(self)
 
 
 _parts.stub = parts
@@ -177,16 +193,20 @@ def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
         try:
             kernel = _pairs.table[ARRAYS]
         except KeyError:
-            return _pairs.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _pairs.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pairs.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pairs.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _pairs.call(self)
 
 
 _pairs.stub = pairs
@@ -228,16 +248,20 @@ def softplus_(self: Tensor, beta: float = 1.0) -> Tensor:
         try:
             kernel = _softplus_.table[ARRAYS]
         except KeyError:
-            return _softplus_.call(self, beta)
-        return kernel(self, beta)
+            pass
+        else:
+            return kernel(self, beta)
+        return _softplus_.call(self, beta)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _softplus_.call(self, beta)
-    return kernel(self, beta)
+        pass
+    else:
+        return kernel(self, beta)
+    return _softplus_.call(self, beta)
 
 
 _softplus_.stub = softplus_
@@ -305,16 +329,20 @@ def softplus(self: Tensor, beta: float = 1.0, *, out: Tensor | None = None) -> A
         try:
             kernel = _softplus_default.table[ARRAYS]
         except KeyError:
-            return _softplus_default.call(self, beta)
-        return kernel(self, beta)
+            pass
+        else:
+            return kernel(self, beta)
+        return _softplus_default.call(self, beta)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _softplus_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _softplus_default.call(self, beta)
-    return kernel(self, beta)
+        pass
+    else:
+        return kernel(self, beta)
+    return _softplus_default.call(self, beta)
 
 
 _softplus.stub = softplus
@@ -333,16 +361,20 @@ def scale(self: Tensor, factor: float, *, out: Tensor | None = None) -> Any:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
-            return _scale_default.call(self, factor)
-        return kernel(self, factor)
+            pass
+        else:
+            return kernel(self, factor)
+        return _scale_default.call(self, factor)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_default.call(self, factor)
-    return kernel(self, factor)
+        pass
+    else:
+        return kernel(self, factor)
+    return _scale_default.call(self, factor)
 
 
 _scale.stub = scale
@@ -370,16 +402,20 @@ def moments(
         try:
             kernel = _moments_default.table[ARRAYS]
         except KeyError:
-            return _moments_default.call(self, dim, keepdim)
-        return moments_default_result(*kernel(self, dim, keepdim))
+            pass
+        else:
+            return moments_default_result(*kernel(self, dim, keepdim))
+        return _moments_default.call(self, dim, keepdim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _moments_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _moments_default.call(self, dim, keepdim)
-    return moments_default_result(*kernel(self, dim, keepdim))
+        pass
+    else:
+        return moments_default_result(*kernel(self, dim, keepdim))
+    return _moments_default.call(self, dim, keepdim)
 
 
 _moments.stub = moments

@@ -48,16 +48,16 @@ _random__from.stub = random__from
 
 _import_ = declare(
     "demo::import",
-    "(Tensor self, int lambda=0) -> Tensor",
-    (("self", "Tensor"), ("lambda", "int", 0)),
+    "(Tensor self, int from=0) -> Tensor",
+    (("self", "Tensor"), ("from", "int", 0)),
     where="ops.yaml:9",
 )
 
 
-# import(Tensor self, int lambda=0) -> Tensor
+# import(Tensor self, int from=0) -> Tensor
 def import_(*args: Any, **kwargs: Any) -> Tensor:
-    if "lambda_" in kwargs:
-        kwargs["lambda"] = kwargs.pop("lambda_")
+    if "from_" in kwargs:
+        kwargs["from"] = kwargs.pop("from_")
     return _import_(*args, **kwargs)
 
 
@@ -80,16 +80,20 @@ def sum(self: Tensor, all: bool = True) -> Tensor:
         try:
             kernel = _sum.table[ARRAYS]
         except KeyError:
-            return _sum.call(self, all)
-        return kernel(self, all)
+            pass
+        else:
+            return kernel(self, all)
+        return _sum.call(self, all)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _sum.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _sum.call(self, all)
-    return kernel(self, all)
+        pass
+    else:
+        return kernel(self, all)
+    return _sum.call(self, all)
 
 
 _sum.stub = sum
@@ -148,16 +152,20 @@ def join__a(self: Tensor) -> Tensor:
         try:
             kernel = _join__a.table[ARRAYS]
         except KeyError:
-            return _join__a.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _join__a.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join__a.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _join__a.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _join__a.call(self)
 
 
 _join__a.stub = join__a
@@ -177,16 +185,20 @@ def join__a_(self: Tensor) -> Tensor:
         try:
             kernel = _join__a_.table[ARRAYS]
         except KeyError:
-            return _join__a_.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _join__a_.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _join__a_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _join__a_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _join__a_.call(self)
 
 
 _join__a_.stub = join__a_
@@ -206,16 +218,20 @@ def _t(self: Tensor) -> Tensor:
         try:
             kernel = __t.table[ARRAYS]
         except KeyError:
-            return __t.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return __t.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = __t.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return __t.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return __t.call(self)
 
 
 __t.stub = _t
@@ -235,16 +251,20 @@ def t(self: Tensor) -> Tensor:
         try:
             kernel = _t_.table[ARRAYS]
         except KeyError:
-            return _t_.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _t_.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _t_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _t_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _t_.call(self)
 
 
 _t_.stub = t
@@ -269,16 +289,20 @@ def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _where_self.table[ARRAYS]
         except KeyError:
-            return _where_self.call(condition, self, other)
-        return kernel(condition, self, other)
+            pass
+        else:
+            return kernel(condition, self, other)
+        return _where_self.call(condition, self, other)
     try:
         keys = condition.keys | self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _where_self.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _where_self.call(condition, self, other)
-    return kernel(condition, self, other)
+        pass
+    else:
+        return kernel(condition, self, other)
+    return _where_self.call(condition, self, other)
 
 
 _where_self.stub = where_self

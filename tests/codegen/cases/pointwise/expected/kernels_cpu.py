@@ -36,13 +36,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -53,8 +55,10 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(wrap(self), wrap(other), alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Tensor(wrap(self), wrap(other), alpha).array
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -72,13 +76,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = np.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -89,8 +95,10 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
     try:
         result = np.add(self, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(wrap(self), other, alpha).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return add_Scalar(wrap(self), other, alpha).array
 
 
 # exp(Tensor self) -> Tensor
@@ -108,15 +116,17 @@ def exp_default_dense(self: Tensor) -> Tensor:
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(self)
-    if result.dtype is not self_.dtype:
-        return exp_default(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp_default(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp_default(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -127,10 +137,12 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp_default(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp_default(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp_default(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp_default(wrap(self)).array
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -149,13 +161,15 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return less(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -166,8 +180,10 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return less(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return less(wrap(self), wrap(other)).array
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
@@ -185,15 +201,17 @@ def swish_dense(self: Tensor, beta: float) -> Tensor:
     try:
         result = self_ / (1 + np.exp(-self_ * beta))
     except (TypeError, ValueError, OverflowError):
-        return swish(self, beta)
-    if result.dtype is not self_.dtype:
-        return swish(self, beta)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return swish(self, beta)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return swish(self, beta)
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
@@ -204,10 +222,12 @@ def swish_arrays(self: NDArray[Any], beta: float) -> Any:
     try:
         result = self / (1 + np.exp(-self * beta))
     except (TypeError, ValueError, OverflowError):
-        return swish(wrap(self), beta).array
-    if result.dtype is not dtype:
-        return swish(wrap(self), beta).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return swish(wrap(self), beta).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return swish(wrap(self), beta).array
 
 
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
@@ -250,8 +270,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         np.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -280,8 +302,10 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         np.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)
 
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -310,5 +334,7 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)

@@ -33,13 +33,15 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return add_Tensor(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Tensor(self, other, alpha)
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -57,13 +59,15 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         result = cp.add(self_, other)
     except (TypeError, ValueError, OverflowError):
-        return add_Scalar(self, other, alpha)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return add_Scalar(self, other, alpha)
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -82,13 +86,15 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return less(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -123,8 +129,10 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Tensor(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Tensor(self, other, alpha)
 
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
@@ -153,5 +161,7 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
     try:
         cp.add(self_, other, self_)
     except (TypeError, ValueError, OverflowError):
-        return add__Scalar(self, other, alpha)
-    return self
+        pass
+    else:
+        return self
+    return add__Scalar(self, other, alpha)

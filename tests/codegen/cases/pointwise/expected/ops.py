@@ -42,16 +42,20 @@ def add_Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add_Tensor.call(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add_Tensor.call(self, other, alpha)
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add_Tensor.call(self, other, alpha)
 
 
 _add_Tensor.stub = add_Tensor
@@ -75,16 +79,20 @@ def add_Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         try:
             kernel = _add_Scalar.table[ARRAYS]
         except KeyError:
-            return _add_Scalar.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add_Scalar.call(self, other, alpha)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Scalar.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add_Scalar.call(self, other, alpha)
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add_Scalar.call(self, other, alpha)
 
 
 _add_Scalar.stub = add_Scalar
@@ -104,16 +112,20 @@ def exp_default(self: Tensor) -> Tensor:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
-            return _exp_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _exp_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _exp_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _exp_default.call(self)
 
 
 _exp_default.stub = exp_default
@@ -133,16 +145,20 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _less.table[ARRAYS]
         except KeyError:
-            return _less.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _less.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _less.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _less.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _less.call(self, other)
 
 
 _less.stub = less
@@ -164,16 +180,20 @@ def swish(self: Tensor, beta: float = 1.0) -> Tensor:
         try:
             kernel = _swish.table[ARRAYS]
         except KeyError:
-            return _swish.call(self, beta)
-        return kernel(self, beta)
+            pass
+        else:
+            return kernel(self, beta)
+        return _swish.call(self, beta)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _swish.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _swish.call(self, beta)
-    return kernel(self, beta)
+        pass
+    else:
+        return kernel(self, beta)
+    return _swish.call(self, beta)
 
 
 _swish.stub = swish
@@ -198,8 +218,10 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
         try:
             kernel = _lerp.table[ARRAYS]
         except KeyError:
-            return _lerp.call(start, end, weight)
-        return kernel(start, end, weight)
+            pass
+        else:
+            return kernel(start, end, weight)
+        return _lerp.call(start, end, weight)
     try:
         keys = start.keys | end.keys
         if weight is not None:
@@ -208,8 +230,10 @@ def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
             keys = (keys | modes.include) & modes.mask
         kernel = _lerp.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _lerp.call(start, end, weight)
-    return kernel(start, end, weight)
+        pass
+    else:
+        return kernel(start, end, weight)
+    return _lerp.call(start, end, weight)
 
 
 _lerp.stub = lerp
@@ -252,16 +276,20 @@ def add__Tensor(self: Tensor, other: Tensor, *, alpha: Scalar = 1) -> Tensor:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add__Tensor.call(self, other, alpha)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add__Tensor.call(self, other, alpha)
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add__Tensor.call(self, other, alpha)
 
 
 _add__Tensor.stub = add__Tensor
@@ -307,16 +335,20 @@ def add__Scalar(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
         try:
             kernel = _add__Scalar.table[ARRAYS]
         except KeyError:
-            return _add__Scalar.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add__Scalar.call(self, other, alpha)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Scalar.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add__Scalar.call(self, other, alpha)
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add__Scalar.call(self, other, alpha)
 
 
 _add__Scalar.stub = add__Scalar
@@ -354,16 +386,20 @@ def exp_(self: Tensor) -> Tensor:
         try:
             kernel = _exp_.table[ARRAYS]
         except KeyError:
-            return _exp_.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _exp_.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _exp_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _exp_.call(self)
 
 
 _exp_.stub = exp_
@@ -384,8 +420,10 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         try:
             kernel = _add_Tensor.table[ARRAYS]
         except KeyError:
-            return _add_Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add_Tensor.call(self, other, alpha)
     if kind is not Tensor or out is not None:
         if out is None and (kind is float or kind is int):
             return add_Scalar(self, other, alpha)
@@ -401,8 +439,10 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
             keys = (keys | modes.include) & modes.mask
         kernel = _add_Tensor.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add.call((self, other), {"alpha": alpha})
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add.call((self, other), {"alpha": alpha})
 
 
 _add.stub = add
@@ -419,16 +459,20 @@ def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
         try:
             kernel = _exp_default.table[ARRAYS]
         except KeyError:
-            return _exp_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _exp_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _exp_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _exp_default.call(self)
 
 
 _exp.stub = exp
@@ -454,8 +498,10 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
         try:
             kernel = _add__Tensor.table[ARRAYS]
         except KeyError:
-            return _add__Tensor.call(self, other, alpha)
-        return kernel(self, other, alpha)
+            pass
+        else:
+            return kernel(self, other, alpha)
+        return _add__Tensor.call(self, other, alpha)
     if kind is not Tensor:
         if kind is float or kind is int:
             return add__Scalar(self, other, alpha)
@@ -469,8 +515,10 @@ def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
             keys = (keys | modes.include) & modes.mask
         kernel = _add__Tensor.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _add_.call((self, other), {"alpha": alpha})
-    return kernel(self, other, alpha)
+        pass
+    else:
+        return kernel(self, other, alpha)
+    return _add_.call((self, other), {"alpha": alpha})
 
 
 _add_.stub = add_

@@ -37,13 +37,15 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_default(self, other)
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -54,8 +56,10 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.multiply(self, other)
     except (TypeError, ValueError, OverflowError):
-        return mul_default(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return mul_default(wrap(self), wrap(other)).array
 
 
 # exp(Tensor self) -> Tensor
@@ -73,15 +77,17 @@ def exp_dense(self: Tensor) -> Tensor:
     try:
         result = np.exp(self_)
     except (TypeError, ValueError, OverflowError):
-        return exp(self)
-    if result.dtype is not self_.dtype:
-        return exp(self)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        if result.dtype is not self_.dtype:
+            return exp(self)
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return exp(self)
 
 
 # exp(Tensor self) -> Tensor
@@ -92,10 +98,12 @@ def exp_arrays(self: NDArray[Any]) -> Any:
     try:
         result = np.exp(self)
     except (TypeError, ValueError, OverflowError):
-        return exp(wrap(self)).array
-    if result.dtype is not dtype:
-        return exp(wrap(self)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        if result.dtype is not dtype:
+            return exp(wrap(self)).array
+        return result if type(result) is ndarray else np.asarray(result)
+    return exp(wrap(self)).array
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -114,13 +122,15 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = np.less(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return less(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CPU
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CPU
+        made.edge = None
+        made.extra = None
+        return made
+    return less(self, other)
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -131,8 +141,10 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     try:
         result = np.less(self, other)
     except (TypeError, ValueError, OverflowError):
-        return less(wrap(self), wrap(other)).array
-    return result if type(result) is ndarray else np.asarray(result)
+        pass
+    else:
+        return result if type(result) is ndarray else np.asarray(result)
+    return less(wrap(self), wrap(other)).array
 
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
@@ -216,8 +228,10 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul_(self, other)
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -237,8 +251,10 @@ def exp__dense(self: Tensor) -> Tensor:
     try:
         np.exp(self_, self_)
     except (TypeError, ValueError, OverflowError):
-        return exp_(self)
-    return self
+        pass
+    else:
+        return self
+    return exp_(self)
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -264,5 +280,7 @@ def less__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         np.less(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return less_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return less_(self, other)

@@ -27,13 +27,15 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         result = cp.multiply(self_, other_)
     except (TypeError, ValueError, OverflowError):
-        return mul_default(self, other)
-    made = Tensor()
-    made.array = result
-    made.keys = DENSE_CUDA
-    made.edge = None
-    made.extra = None
-    return made
+        pass
+    else:
+        made = Tensor()
+        made.array = result
+        made.keys = DENSE_CUDA
+        made.edge = None
+        made.extra = None
+        return made
+    return mul_default(self, other)
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -67,5 +69,7 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
     try:
         cp.multiply(self_, other_, self_)
     except (TypeError, ValueError, OverflowError):
-        return mul_(self, other)
-    return self
+        pass
+    else:
+        return self
+    return mul_(self, other)

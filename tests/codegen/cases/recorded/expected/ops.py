@@ -49,16 +49,20 @@ def mul_default(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _mul_default.table[ARRAYS]
         except KeyError:
-            return _mul_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _mul_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _mul_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _mul_default.call(self, other)
 
 
 _mul_default.stub = mul_default
@@ -78,16 +82,20 @@ def exp(self: Tensor) -> Tensor:
         try:
             kernel = _exp.table[ARRAYS]
         except KeyError:
-            return _exp.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _exp.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _exp.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _exp.call(self)
 
 
 _exp.stub = exp
@@ -107,16 +115,20 @@ def less(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _less.table[ARRAYS]
         except KeyError:
-            return _less.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _less.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _less.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _less.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _less.call(self, other)
 
 
 _less.stub = less
@@ -169,8 +181,10 @@ def join(tensors: Sequence[Tensor], last: Tensor | None = None, shape: int = 0) 
             keys = (keys | modes.include) & modes.mask
         kernel = _join.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _join.call(tensors, last, shape)
-    return kernel(tensors, last, shape)
+        pass
+    else:
+        return kernel(tensors, last, shape)
+    return _join.call(tensors, last, shape)
 
 
 _join.stub = join
@@ -205,8 +219,10 @@ def pick(self: Tensor, indices: Sequence[Tensor | None]) -> pick_result:
             keys = (keys | modes.include) & modes.mask
         kernel = _pick.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pick.call(self, indices)
-    return pick_result(*kernel(self, indices))
+        pass
+    else:
+        return pick_result(*kernel(self, indices))
+    return _pick.call(self, indices)
 
 
 _pick.stub = pick
@@ -235,16 +251,20 @@ def halves(self: Tensor) -> halves_result:
         try:
             kernel = _halves.table[ARRAYS]
         except KeyError:
-            return _halves.call(self)
-        return halves_result(*kernel(self))
+            pass
+        else:
+            return halves_result(*kernel(self))
+        return _halves.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halves.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halves.call(self)
-    return halves_result(*kernel(self))
+        pass
+    else:
+        return halves_result(*kernel(self))
+    return _halves.call(self)
 
 
 _halves.stub = halves
@@ -267,16 +287,20 @@ def pieces(self: Tensor, size: int) -> list[Tensor]:
         try:
             kernel = _pieces.table[ARRAYS]
         except KeyError:
-            return _pieces.call(self, size)
-        return kernel(self, size)
+            pass
+        else:
+            return kernel(self, size)
+        return _pieces.call(self, size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pieces.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pieces.call(self, size)
-    return kernel(self, size)
+        pass
+    else:
+        return kernel(self, size)
+    return _pieces.call(self, size)
 
 
 _pieces.stub = pieces
@@ -298,16 +322,20 @@ def shift(self: Tensor, dim: int) -> Tensor:
         try:
             kernel = _shift.table[ARRAYS]
         except KeyError:
-            return _shift.call(self, dim)
-        return kernel(self, dim)
+            pass
+        else:
+            return kernel(self, dim)
+        return _shift.call(self, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _shift.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _shift.call(self, dim)
-    return kernel(self, dim)
+        pass
+    else:
+        return kernel(self, dim)
+    return _shift.call(self, dim)
 
 
 _shift.stub = shift
@@ -330,16 +358,20 @@ def shift_(self: Tensor, dim: int) -> Tensor:
         try:
             kernel = _shift_.table[ARRAYS]
         except KeyError:
-            return _shift_.call(self, dim)
-        return kernel(self, dim)
+            pass
+        else:
+            return kernel(self, dim)
+        return _shift_.call(self, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _shift_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _shift_.call(self, dim)
-    return kernel(self, dim)
+        pass
+    else:
+        return kernel(self, dim)
+    return _shift_.call(self, dim)
 
 
 _shift_.stub = shift_
@@ -361,16 +393,20 @@ def cast(self: Tensor, dtype: DTypeLike | None = None) -> Tensor:
         try:
             kernel = _cast.table[ARRAYS]
         except KeyError:
-            return _cast.call(self, dtype)
-        return kernel(self, dtype)
+            pass
+        else:
+            return kernel(self, dtype)
+        return _cast.call(self, dtype)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _cast.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _cast.call(self, dtype)
-    return kernel(self, dtype)
+        pass
+    else:
+        return kernel(self, dtype)
+    return _cast.call(self, dtype)
 
 
 _cast.stub = cast
@@ -408,16 +444,20 @@ def mul_(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _mul_.table[ARRAYS]
         except KeyError:
-            return _mul_.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _mul_.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _mul_.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _mul_.call(self, other)
 
 
 _mul_.stub = mul_
@@ -438,16 +478,20 @@ def exp_(self: Tensor) -> Tensor:
         try:
             kernel = _exp_.table[ARRAYS]
         except KeyError:
-            return _exp_.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _exp_.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _exp_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _exp_.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _exp_.call(self)
 
 
 _exp_.stub = exp_
@@ -468,16 +512,20 @@ def less_(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _less_.table[ARRAYS]
         except KeyError:
-            return _less_.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _less_.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _less_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _less_.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _less_.call(self, other)
 
 
 _less_.stub = less_
@@ -494,16 +542,20 @@ def mul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         try:
             kernel = _mul_default.table[ARRAYS]
         except KeyError:
-            return _mul_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _mul_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _mul_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _mul_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _mul_default.call(self, other)
 
 
 _mul.stub = mul

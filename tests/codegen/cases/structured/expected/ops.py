@@ -47,16 +47,20 @@ def largest_default(self: Tensor, dim: int, keepdim: bool = False) -> largest_de
         try:
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
-            return _largest_default.call(self, dim, keepdim)
-        return largest_default_result(*kernel(self, dim, keepdim))
+            pass
+        else:
+            return largest_default_result(*kernel(self, dim, keepdim))
+        return _largest_default.call(self, dim, keepdim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _largest_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _largest_default.call(self, dim, keepdim)
-    return largest_default_result(*kernel(self, dim, keepdim))
+        pass
+    else:
+        return largest_default_result(*kernel(self, dim, keepdim))
+    return _largest_default.call(self, dim, keepdim)
 
 
 _largest_default.stub = largest_default
@@ -118,16 +122,20 @@ def halve_default(self: Tensor, rounding: str | None = None) -> Tensor:
         try:
             kernel = _halve_default.table[ARRAYS]
         except KeyError:
-            return _halve_default.call(self, rounding)
-        return kernel(self, rounding)
+            pass
+        else:
+            return kernel(self, rounding)
+        return _halve_default.call(self, rounding)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halve_default.call(self, rounding)
-    return kernel(self, rounding)
+        pass
+    else:
+        return kernel(self, rounding)
+    return _halve_default.call(self, rounding)
 
 
 _halve_default.stub = halve_default
@@ -150,16 +158,20 @@ def halve_(self: Tensor, rounding: str | None = None) -> Tensor:
         try:
             kernel = _halve_.table[ARRAYS]
         except KeyError:
-            return _halve_.call(self, rounding)
-        return kernel(self, rounding)
+            pass
+        else:
+            return kernel(self, rounding)
+        return _halve_.call(self, rounding)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halve_.call(self, rounding)
-    return kernel(self, rounding)
+        pass
+    else:
+        return kernel(self, rounding)
+    return _halve_.call(self, rounding)
 
 
 _halve_.stub = halve_
@@ -206,16 +218,20 @@ def largest(
         try:
             kernel = _largest_default.table[ARRAYS]
         except KeyError:
-            return _largest_default.call(self, dim, keepdim)
-        return largest_default_result(*kernel(self, dim, keepdim))
+            pass
+        else:
+            return largest_default_result(*kernel(self, dim, keepdim))
+        return _largest_default.call(self, dim, keepdim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _largest_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _largest_default.call(self, dim, keepdim)
-    return largest_default_result(*kernel(self, dim, keepdim))
+        pass
+    else:
+        return largest_default_result(*kernel(self, dim, keepdim))
+    return _largest_default.call(self, dim, keepdim)
 
 
 _largest.stub = largest
@@ -234,16 +250,20 @@ def halve(self: Tensor, rounding: str | None = None, *, out: Tensor | None = Non
         try:
             kernel = _halve_default.table[ARRAYS]
         except KeyError:
-            return _halve_default.call(self, rounding)
-        return kernel(self, rounding)
+            pass
+        else:
+            return kernel(self, rounding)
+        return _halve_default.call(self, rounding)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _halve_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _halve_default.call(self, rounding)
-    return kernel(self, rounding)
+        pass
+    else:
+        return kernel(self, rounding)
+    return _halve_default.call(self, rounding)
 
 
 _halve.stub = halve

@@ -34,16 +34,20 @@ def scale_default(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
-            return _scale_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _scale_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _scale_default.call(self, other)
 
 
 _scale_default.stub = scale_default
@@ -64,16 +68,20 @@ def scale_(self: Tensor, other: Tensor) -> Tensor:
         try:
             kernel = _scale_.table[ARRAYS]
         except KeyError:
-            return _scale_.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _scale_.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _scale_.call(self, other)
 
 
 _scale_.stub = scale_
@@ -110,16 +118,20 @@ def norm_default(self: Tensor) -> Tensor:
         try:
             kernel = _norm_default.table[ARRAYS]
         except KeyError:
-            return _norm_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _norm_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _norm_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _norm_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _norm_default.call(self)
 
 
 _norm_default.stub = norm_default
@@ -139,16 +151,20 @@ def plain(self: Tensor) -> Tensor:
         try:
             kernel = _plain.table[ARRAYS]
         except KeyError:
-            return _plain.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _plain.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _plain.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _plain.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _plain.call(self)
 
 
 _plain.stub = plain
@@ -182,16 +198,20 @@ def scale(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
         try:
             kernel = _scale_default.table[ARRAYS]
         except KeyError:
-            return _scale_default.call(self, other)
-        return kernel(self, other)
+            pass
+        else:
+            return kernel(self, other)
+        return _scale_default.call(self, other)
     try:
         keys = self.keys | other.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _scale_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _scale_default.call(self, other)
-    return kernel(self, other)
+        pass
+    else:
+        return kernel(self, other)
+    return _scale_default.call(self, other)
 
 
 _scale.stub = scale
@@ -210,16 +230,20 @@ def norm(self: Tensor, *, out: Tensor | None = None) -> Any:
         try:
             kernel = _norm_default.table[ARRAYS]
         except KeyError:
-            return _norm_default.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _norm_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _norm_default.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _norm_default.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _norm_default.call(self)
 
 
 _norm.stub = norm

@@ -34,16 +34,20 @@ def flip_axes(self: Tensor) -> Tensor:
         try:
             kernel = _flip_axes.table[ARRAYS]
         except KeyError:
-            return _flip_axes.call(self)
-        return kernel(self)
+            pass
+        else:
+            return kernel(self)
+        return _flip_axes.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _flip_axes.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _flip_axes.call(self)
-    return kernel(self)
+        pass
+    else:
+        return kernel(self)
+    return _flip_axes.call(self)
 
 
 _flip_axes.stub = flip_axes
@@ -67,16 +71,20 @@ def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
         try:
             kernel = _pieces.table[ARRAYS]
         except KeyError:
-            return _pieces.call(self, count, dim)
-        return kernel(self, count, dim)
+            pass
+        else:
+            return kernel(self, count, dim)
+        return _pieces.call(self, count, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _pieces.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _pieces.call(self, count, dim)
-    return kernel(self, count, dim)
+        pass
+    else:
+        return kernel(self, count, dim)
+    return _pieces.call(self, count, dim)
 
 
 _pieces.stub = pieces
@@ -104,16 +112,20 @@ def ends(self: Tensor) -> ends_result:
         try:
             kernel = _ends.table[ARRAYS]
         except KeyError:
-            return _ends.call(self)
-        return ends_result(*kernel(self))
+            pass
+        else:
+            return ends_result(*kernel(self))
+        return _ends.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
         kernel = _ends.table[keys]
     except (AttributeError, KeyError, TypeError):
-        return _ends.call(self)
-    return ends_result(*kernel(self))
+        pass
+    else:
+        return ends_result(*kernel(self))
+    return _ends.call(self)
 
 
 _ends.stub = ends
