@@ -64,8 +64,7 @@ class _Resize:
             shape = [self._sizes.get(tensor.shape[dim], tensor.shape[dim]) for dim in order]
             values = tensor.numpy(force=True).transpose(order) if order else tensor.numpy(force=True)
             resized = np.resize(values, shape).astype(values.dtype)
-            back = np.argsort(order) if order else []
-            made = from_numpy(resized.transpose(back) if order else resized)
+            made = from_numpy(resized.transpose(np.argsort(order)) if order else resized)
             if tensor.requires_grad:
                 made.requires_grad_()
                 if not tensor.is_leaf:
