@@ -40,18 +40,20 @@ SYMPY = {
 GENERATOR_ORDER = """
     source errors types schema_parser schema schema_rules model formula dispatch_keys yaml_reader entry_values entries
     rule structured_rules check groups variants autogen read
-    derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
+    derivative_model foreign_formulas kernel_modules
+    derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views elementwise metas bindings targets render write run_tests cli
+    names annotations views kernel_calls elementwise metas bindings targets render write show_rules run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock
-    plugins places sizes keys state dtypes devices overlap metadata values subclassing tensor checks
-    results rules fake lost registrations wrong_results forward_rules dispatch_table table_calculator conversion
-    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose overloads
-    entries
-    function_schema overload_facts dispatcher packets registry ops_namespace dispatch kernel_handles _schema types
-    tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    plugins places sizes keys state dtypes devices overlap
+    kernel_errors metadata values subclassing tensor checks
+    results rules fake lost registrations forward_rules dispatch_table table_calculator conversion
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose
+    overloads entries
+    function_schema overload_facts dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema
+    types tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

@@ -108,7 +108,8 @@ def _complete(group: OperatorGroup, base: Operator) -> OperatorGroup:
     if group.out is None and base.autogen and out_problem(base.schema) is None:
         out = _composite(base, out_schema(base.schema, out_names(base.schema)[0]))
         group = replace(group, out=out)
-    if group.out is not None and group.functional is None:
+    lone = group.out is None and base.autogen and base.kind is SchemaKind.MUTABLE  # it returns nothing to write
+    if (group.out is not None or lone) and group.functional is None:
         group = replace(group, functional=_composite(base, base.schema.functional_signature()))
     return group
 
@@ -123,6 +124,7 @@ def _composite(base: Operator, schema: FunctionSchema) -> Operator:
         base.location,
         variants=base.variants if schema.kind is SchemaKind.INPLACE else ("function",),
         dispatch=(("CompositeExplicitAutograd", Kernel(name, base.location)),),
+        doc=base.doc,
         tags=_made_tags(base, schema),
         device_check="NoCheck",
         device_guard=False,
@@ -191,7 +193,7 @@ def _sharing(functional: Operator, schema: FunctionSchema) -> Operator:
         functional.location,
         variants=("function",) if is_out else functional.variants,
         dispatch=functional.dispatch,
-        autocast=functional.autocast,
+        doc=functional.doc,
         tags=_made_tags(functional, schema),
         python_module=functional.python_module,
         generated=True,

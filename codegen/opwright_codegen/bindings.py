@@ -9,6 +9,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.kernel_calls import check_inline_results, check_kernel_call
 from opwright_codegen.kernel_forms import (
     InlineKernel,
     KernelForm,
@@ -25,8 +26,8 @@ from opwright_codegen.schema import SchemaKind
 from opwright_codegen.views import NamespaceView, OperatorView
 
 __all__ = [
-    "Binding", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind", "composite_bindings",
-    "result_formulas",
+    "Binding", "FunctionalOf", "Inline", "Named", "Unbound", "VariantOf", "backend_bindings", "bind",
+    "composite_bindings", "result_formulas",
 ]  # fmt: skip
 
 BACKENDS = ("CPU", "CUDA", "Meta")
@@ -61,13 +62,20 @@ class VariantOf:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionalOf:
+    """What this in-place or mutable operator of the same group does to copies of the arguments that it writes."""
+
+    view: OperatorView
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """What serves an operator at a key. `base` is the operator whose kernel and meta these are: often itself."""
 
     view: OperatorView
     base: Operator
     key: str
-    kernel: Inline | Named | VariantOf | Unbound
+    kernel: Inline | Named | VariantOf | FunctionalOf | Unbound
     meta: Meta
 
     def references(self) -> Iterator[Reference]:
@@ -134,10 +142,13 @@ class _Binder:
                 found.append(Binding(view, base, key, bound, meta))
         return [*found, *_fakes(found)]
 
-    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | None:
-        """For an out or in-place variant that no kernel of its own serves: the operator that computes its results."""
-        if not key.startswith("Composite") or operator.kind not in (SchemaKind.OUT, SchemaKind.INPLACE):
+    def _variant(self, operator: Operator, base: Operator, key: str, kernel: Kernel) -> VariantOf | FunctionalOf | None:
+        """For a variant that no kernel of its own serves: the operator that computes its results."""
+        if not key.startswith("Composite") or operator.kind is SchemaKind.MUTABLE:
             return None
+        if operator.kind is SchemaKind.FUNCTIONAL:
+            writing = self._written_source(operator)
+            return None if writing is None else FunctionalOf(self._views[writing.name])
         if operator is not base:
             return None if operator.kind is base.kind else VariantOf(self._views[base.name])
         has_own = "dispatch" in operator.spans or self._kernels.find(kernel.text, kernel.span) is not None
@@ -149,8 +160,18 @@ class _Binder:
             return None
         return VariantOf(self._views[source.name])
 
+    def _written_source(self, operator: Operator) -> Operator | None:
+        """The operator that a made functional variant was made from, if a kernel serves that."""
+        if not operator.generated or operator.kind is not SchemaKind.FUNCTIONAL or operator.base_name is not None:
+            return None
+        group = self._groups[operator.name]
+        source = group.mutable or group.inplace
+        return source if source is not None and self._is_bound(source) else None
+
     def _is_bound(self, operator: Operator) -> bool:
         """Whether some kernel serves the operator; one that is wrong is an error of its own."""
+        if self._written_source(operator) is not None:
+            return True
         base = operator if operator.base_name is None else self._operators[operator.base_name]
         for key, kernel in operator.dispatch:
             try:
@@ -189,15 +210,19 @@ class _Binder:
                 function = self._kernels.find(name, kernel.span)
                 if function is None:
                     return self._unbound(name, kernel)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
                 bound: Inline | Named = Named(function)
             case PathKernel(module, name):
-                bound = Named(self._kernels.find_path(module, name, kernel.span))
+                function = self._kernels.find_path(module, name, kernel.span)
+                check_kernel_call(function, base, key not in BACKENDS, kernel.span)
+                bound = Named(function)
             case InlineKernel(formula):
                 if key in BACKENDS:
                     _check_array_module(base, kernel)
                     scope = Scope.for_kernel(base.schema)
                 else:
                     scope = Scope.for_composite(base.schema, self._view.calls)
+                check_inline_results(formula, base.schema, kernel.span)
                 bound = Inline(resolve(formula, scope))
             case NativeKernel() | RawKernel():
                 hint = "write the kernel in Python, over NumPy or CuPy"
@@ -271,4 +296,4 @@ def backend_bindings(bindings: Sequence[Binding], key: str) -> list[Binding]:
 
 def composite_bindings(bindings: Sequence[Binding]) -> list[Binding]:
     """Those above the backends whose kernels are expressions, or variants of others."""
-    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf))]
+    return [b for b in bindings if b.key not in BACKENDS and isinstance(b.kernel, (Inline, VariantOf, FunctionalOf))]

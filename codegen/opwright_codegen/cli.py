@@ -77,6 +77,17 @@ def _run(arguments: argparse.Namespace) -> int:
         from opwright_codegen.run_tests import run_tests
 
         return run_tests(job_of(config, arguments) if config.schemas else None, arguments)
+    if arguments.command == "rules":
+        from opwright_codegen.kernel_modules import KernelModules
+        from opwright_codegen.show_rules import show_rules
+
+        roots = (config.root, config.root / "src")
+        return show_rules(KernelModules(config.rules, roots, of="rule"), arguments.rule, arguments.markdown, sys.stdout)
+    if arguments.command == "show" and not config.schemas and not arguments.schemas:
+        from opwright_codegen.show import show_used
+        from opwright_codegen.used_packages import UsedPackage
+
+        return show_used([UsedPackage(name, (config.root,)) for name in config.uses], arguments.operator, sys.stdout)
     job = job_of(config, arguments)
     match arguments.command:
         case "generate":
@@ -111,6 +122,11 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("show", parents=[inputs], help="show an operator and the code generated from it")
     command.add_argument("operator", metavar="OPERATOR", help="add.Tensor, or add for all overloads")
     command.add_argument("schemas", nargs="*", metavar="SCHEMA")
+
+    command = commands.add_parser("rules", help="show the rules that meta: formulas may call")
+    command.add_argument("rule", nargs="?", metavar="NAME", help="one rule; else all")
+    command.add_argument("--markdown", action="store_true", help="as a page")
+    command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
 
     command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
     command.add_argument("operator", metavar="OPERATOR")

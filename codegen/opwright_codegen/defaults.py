@@ -39,11 +39,13 @@ Value = None | bool | int | float | complex | str | EnumName | tuple["Value", ..
 @dataclass(frozen=True, slots=True)
 class Default:
     """A default value and its spelling. Two are equal when they mean the same: `1.` and `1.0`, `'a'` and `"a"`, and
-    nan and nan, but not `1` and `1.0` or `True`, which is what comparing Python values would say.
+    nan and nan, but not `1` and `1.0` or `True`, which is what comparing Python values would say. `is_bare`: a device
+    without its quotes, as PyTorch prints it, and nobody may write it.
     """
 
     value: Value = field(compare=False)
     text: str = field(default="", compare=False)
+    is_bare: bool = field(default=False, compare=False, repr=False)
     _meaning: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +70,14 @@ def default_of(literal: Literal, type: Type) -> Default:
         value = (value,) * sized.size
     if name == "Device" and isinstance(value, str):
         text = spell(value)  # PyTorch prints a Device default without the quotes it needs to be read again
-    return Default(value, text)
+    return Default(value, text, is_bare=name == "Device" and _is_bare(literal))
+
+
+def _is_bare(literal: Literal) -> bool:
+    """Whether a text is written without quotes."""
+    if isinstance(literal, str):
+        return literal != "None" and literal[0] not in "\"'"
+    return any(map(_is_bare, literal))
 
 
 def write_literal(literal: Literal) -> str:

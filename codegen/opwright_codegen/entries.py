@@ -16,7 +16,6 @@ from opwright_codegen.yaml_reader import MAX_ERRORS, MappingNode, Node, Pair, Sc
 __all__ = ["ALL_KEYS", "KEYS", "entry_head", "read_operators", "read_schema", "read_tags"]
 
 DEFAULT_NAMESPACE = "aten"
-AUTOCAST_POLICIES = ("lower_precision", "float32", "promote")
 
 # How each key of an entry is read; `func` and `tags` need more than their node.
 KEYS: Mapping[str, values.Reader] = {
@@ -38,10 +37,14 @@ KEYS: Mapping[str, values.Reader] = {
     "ufunc_inner_loop": values.read_ufunc_loops,
     # Ours:
     "meta": values.read_text,
-    "autocast": values.one_of("autocast policy", AUTOCAST_POLICIES),
-    "batch": values.read_text,
+    "doc": values.read_doc,
 }
 ALL_KEYS = ("func", "tags", *KEYS)
+# Keys that mean something one day. Read without effect, they would promise what no call keeps.
+_PLANNED = {
+    "autocast": "autocast rules are registered when the program runs: opwright.library.register_autocast",
+    "batch": "vmap is not built yet; opwright.library.register_vmap keeps a rule for it",
+}
 
 
 def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
@@ -180,6 +183,8 @@ def entry_head(node: MappingNode, source: Source) -> Span:
 
 
 def _unknown_key(name: str, known: Collection[str], span: Span) -> SchemaError:
+    if name in _PLANNED:
+        return SchemaError("no-effect", f"the key {name!r} has no effect yet", span, _PLANNED[name])
     if name == "<<":
         return SchemaError("unknown-key", "merge keys (<<) are not read", span, "write the keys out")
     near = nearest(name, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -61,6 +62,15 @@ def read_string(node: Node, source: Source) -> str:
 def read_text(node: Node, source: Source) -> Text:
     scalar = read_scalar(node, source)
     return Text(scalar.text.rstrip("\n"), text_span(scalar, source))
+
+
+def read_doc(node: Node, source: Source) -> str:
+    """Prose as a docstring has it: without common indentation, and only with characters that show."""
+    scalar = read_scalar(node, source)
+    lines = inspect.cleandoc(scalar.text).split("\n")
+    if all(line.isprintable() for line in lines):
+        return "\n".join(line.rstrip() for line in lines).strip()
+    raise SchemaError("doc-character", "a character of the text cannot be shown", text_span(scalar, source))
 
 
 def read_boolean(node: Node, source: Source) -> bool:

@@ -44,10 +44,11 @@ class SchemaErrors(SchemaError):
 
 
 class Errors:
-    """Collects the problems of a run, so that a user sees all of them at once."""
+    """Collects the problems of a run, so that a user sees all of them at once, each once."""
 
     def __init__(self) -> None:
         self._found: list[SchemaError] = []
+        self._known: set[tuple[str, str, str]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -56,8 +57,15 @@ class Errors:
         return len(self._found)
 
     def add(self, error: SchemaError) -> None:
-        """Record a problem; a group adds its members."""
-        self._found.extend(error.errors if isinstance(error, SchemaErrors) else (error,))
+        """Record a problem that is not known yet; a group adds its members.
+
+        Variants share what was declared, and what is wrong with it is wrong for each of them.
+        """
+        for member in error.errors if isinstance(error, SchemaErrors) else (error,):
+            key = member.code, member.message, str(member.span)
+            if key not in self._known:
+                self._known.add(key)
+                self._found.append(member)
 
     def raise_if_any(self) -> None:
         """Raise SchemaErrors when problems were recorded, else do nothing."""

@@ -20,7 +20,9 @@ _MODULES = {
     "opwright": ("dtypes", "rules"),
     "opwright.annotations": ("Scalar",),
     "opwright.autograd.forward": ("or_zeros", "sum_terms"),
-    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "next_sequence", "split_edges"),
+    "opwright.autograd.nodes": (
+        "Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges",
+    ),
     "opwright.autograd.recording": (
         "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version", "mark_view",
         "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
@@ -35,6 +37,7 @@ _MODULES = {
     "opwright.dispatcher": ("Operator", "declare"),
     "opwright.dtypes": ("DType", "plain_dtypes"),
     "opwright.fake": ("array_module",),
+    "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
     "opwright.forward_rules": ("ForwardRule", "TangentFormula"),
@@ -42,13 +45,15 @@ _MODULES = {
     "opwright.keys": ("ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "WRITE_BITS"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
-    "opwright.results": ("new_result",),
-    "opwright.returns": ("show_result",),
+    "opwright.results": (
+        "new_result", "new_results", "plan_of", "plans_of", "results_of", "wrap_list", "wrap_result",
+    ),
+    "opwright.returns": ("number_of", "show_result"),
     "opwright.sizes": ("SymBool", "SymFloat", "SymInt"),
     "opwright.state": ("active_modes",),
     "opwright.storage": ("storage_of",),
     "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
-    "opwright.variants": ("write_out", "write_outs", "write_self"),
+    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))

@@ -30,7 +30,8 @@ class Parameter:
 class KernelFunction:
     """A function at the top level of a module; `signature` has all its parameters, those of `*` and `**` aside.
 
-    `vararg` is the name after `*`, `takes_keywords` says that there is a `**`; `returns` is the annotation as text.
+    `vararg` is the name after `*`, `takes_keywords` says that there is a `**`; `returns` is the annotation as text,
+    `doc` the docstring.
     """
 
     module: str
@@ -39,6 +40,7 @@ class KernelFunction:
     vararg: str | None = None
     takes_keywords: bool = False
     returns: str = ""
+    doc: str = ""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -226,6 +228,7 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
             node.args.vararg.arg if node.args.vararg else None,
             node.args.kwarg is not None,
             _unparsed(node.returns),
+            ast.get_docstring(node) or "",
         )
     return functions
 

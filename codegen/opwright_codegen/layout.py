@@ -18,7 +18,17 @@ from opwright_codegen.formula_ast import (
 )
 from opwright_codegen.formula_emit import Spelling, emit, string_text
 
-__all__ = ["LINE", "bracketed", "condition", "fill_comment", "fill_string", "formula_lines", "operation", "quoted"]
+__all__ = [
+    "LINE",
+    "bracketed",
+    "condition",
+    "docstring",
+    "fill_comment",
+    "fill_string",
+    "formula_lines",
+    "operation",
+    "quoted",
+]
 
 LINE = 120
 
@@ -64,6 +74,19 @@ def fill_string(text: str, indent: int) -> str:
         return literal
     pieces = _fill(text, LINE - indent - 4 - text.count("\\") - text.count('"'))
     return f"\n{' ' * indent}".join(quoted(piece) for piece in pieces)
+
+
+def docstring(text: str, indent: int) -> str:
+    """The text as a docstring behind `indent` columns; '' where there is none. Lines that are too long are broken."""
+    if not text:
+        return ""
+    pad = " " * indent
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    lines = [part.rstrip() for line in escaped.split("\n") for part in _fill(line, LINE - indent - 3)]
+    body = "\n".join(f"{pad}{line}" if line else "" for line in lines).lstrip()
+    before, after = (" " if body.startswith('"') else ""), (" " if body.endswith('"') else "")
+    is_short = len(lines) == 1 and indent + len(body) + 8 <= LINE
+    return f'"""{before}{body}{after}"""' if is_short else f'"""{before}{body}\n{pad}"""'
 
 
 def quoted(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Call, Conditional, Formula, Kind, Reference
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.kernel_calls import check_plans, check_view, operand_problems
 from opwright_codegen.kernel_forms import MetaFormulas, PathMeta, ViewMeta, meta_form
 from opwright_codegen.kernel_modules import KernelFunction, KernelModules
 from opwright_codegen.model import Operator
@@ -67,7 +68,9 @@ class MetaBinder:
         form = meta_form(base.meta)
         match form:
             case ViewMeta():
-                return ViewOf(_viewed_argument(base))
+                viewed = _viewed_argument(base)
+                check_view(base, True, base.meta.span)
+                return ViewOf(viewed)
             case PathMeta(module, name):
                 rule = self._rules.find_path(module, name, base.meta.span)
                 outs = base.schema.out_arguments
@@ -75,6 +78,8 @@ class MetaBinder:
                 call = Call(Reference(Kind.RULE, f"{module}:{name}"), arguments)
                 for error in check_rule_call(call, rule, base.schema, base.meta.span):
                     self._errors.add(error)
+                check_plans((rule,), base, base.meta.span)
+                check_view(base, False, base.meta.span)
                 return Plans((call,), *_operands(rule, arguments))
             case MetaFormulas(formulas):
                 scope = Scope.for_meta(base.schema, self._rules.rule_names)
@@ -93,6 +98,11 @@ class MetaBinder:
         for call, rule in zip(calls, rules, strict=True):
             for error in check_rule_call(call, rule, base.schema, base.meta.span):
                 self._errors.add(error)
+            for error in operand_problems(call, rule, base.schema, base.meta.span):
+                self._errors.add(error)
+        if len(calls) == len(formulas):
+            check_plans(rules, base, base.meta.span)
+        check_view(base, False, base.meta.span)
         return Plans(tuple(formulas), *_operands(rules[0], calls[0].arguments))
 
     def _rule(self, call: Call, span: Span) -> KernelFunction:

@@ -82,8 +82,7 @@ class Operator:
     variants: tuple[str, ...] = ("function",)
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
-    autocast: str | None = None
-    batch: Text | None = None
+    doc: str = ""
     structured: bool = False
     structured_delegate: str | None = None
     structured_inherits: str | None = None

@@ -220,6 +220,12 @@ class FunctionSchema:
         return tuple([a for a in self.arguments if a.is_write])
 
     @property
+    def written_order(self) -> tuple[Argument, ...]:
+        """The written arguments as results of the functional variant: self, the out arguments, then others."""
+        mutated, own = self.mutated_arguments, self.self_argument
+        return tuple(sorted(mutated, key=lambda a: 0 if a is own else 1 if a.kwarg_only else 2)) if mutated else ()
+
+    @property
     def self_argument(self) -> Argument | None:
         """The positional argument called `self`; for an in-place operator without one, the first."""
         positional = self.positional
@@ -275,23 +281,28 @@ class FunctionSchema:
             self.is_varret,
         )
 
-    def compatible_with(self, old: FunctionSchema) -> list[str]:
-        """Why calls written for `old` would break under this schema; empty when this one may replace it."""
-        from opwright_codegen.schema_compat import incompatibilities
+    def compatible_with(self, old: FunctionSchema, *, forward: bool = False) -> list[str]:
+        """Return why calls written for `old` would break under this schema; with `forward`, the other way round.
 
-        return incompatibilities(self, old)
+        Empty when this one may replace it.
+        """
+        from opwright_codegen.schema_compat import forward_incompatibilities, incompatibilities
+
+        return (forward_incompatibilities if forward else incompatibilities)(self, old)
+
+    def is_backward_compatible_with(self, old: FunctionSchema) -> bool:
+        """Whether calls written for `old` mean the same under this schema; `compatible_with` says why not."""
+        return not self.compatible_with(old)
+
+    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
+        """Whether calls written for this schema mean the same under `old`, and why not."""
+        reasons = self.compatible_with(old, forward=True)
+        return not reasons, "; ".join(reasons)
 
     def _written_results(self) -> list[Return]:
         """A result for each written argument that is not among the returns: self, the out arguments, then others."""
-        mutated = self.mutated_arguments
-        if not mutated:
-            return []
-        own = self.self_argument
-        order = [a for a in mutated if a is own]
-        order += [a for a in mutated if a.kwarg_only]
-        order += [a for a in mutated if not a.kwarg_only and a is not own]
         returned = {r.annotations for r in self.returns}
-        return [Return(f"{a.name}_out", a.type) for a in order if a.annotations not in returned]
+        return [Return(f"{a.name}_out", a.type) for a in self.written_order if a.annotations not in returned]
 
 
 def _bare(argument: Argument, keep_default: bool) -> Argument:

@@ -1,6 +1,8 @@
-"""Whether a schema may replace an older one: every call written for the old one must still mean the same.
+"""Whether a schema may replace an older one, with reasons.
 
-The rules are those of `torch._C.FunctionSchema.is_backward_compatible_with`, with reasons.
+Backward: every call written for the old schema must still mean the same. Forward: a call written for the new one, once
+defaults are left out of it, must be one for the old schema. The rules are those of
+`torch._C.FunctionSchema.is_backward_compatible_with` and `check_forward_compatible_with`.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from opwright_codegen.schema import Argument, FunctionSchema, Return
 from opwright_codegen.types import BaseType, GenericType, ListType, OptionalType, Type
 
-__all__ = ["incompatibilities", "is_subtype"]
+__all__ = ["forward_incompatibilities", "incompatibilities", "is_subtype"]
 
 _NUMBERS = frozenset({"int", "float", "complex", "SymInt", "bool"})
 
@@ -58,6 +60,56 @@ def _of_arguments(new: FunctionSchema, old: FunctionSchema) -> list[str]:
     added = new.arguments[old_out:new_out] + new.arguments[len(old.arguments) + max(shift, 0) :]
     found += (f"new argument '{a.name}' has no default" for a in added if a.default is None)
     return found
+
+
+def forward_incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+    """Why calls of `new` would break under `old`; empty when they would not. Types of results are not compared."""
+    if new.name != old.name:
+        return [f"the operator is called {new.name} instead of {old.name}"]
+    found = _of_numbers(new, old)
+    if len(new.returns) != len(old.returns):
+        found.append(f"there are {len(new.returns)} results instead of {len(old.returns)}")
+    old_out, new_out = _first_out(old), _first_out(new)
+    outs = len(new.arguments) - new_out, len(old.arguments) - old_out
+    if outs[0] != outs[1]:
+        return [*found, f"there are {outs[0]} out arguments instead of {outs[1]}"]
+    kept = [*zip(new.arguments[:new_out], old.arguments[:old_out], strict=False)]
+    kept += zip(new.arguments[new_out:], old.arguments[old_out:], strict=True)
+    found += (reason for after, before in kept for reason in _of_forwarded(after, before))
+    for argument in new.arguments[old_out:new_out]:
+        if argument.default is None:
+            found.append(f"new argument '{argument.name}' has no default")
+        elif isinstance(argument.default.value, tuple):
+            found.append(f"new argument '{argument.name}' has a list as its default")
+    return found
+
+
+def _of_numbers(new: FunctionSchema, old: FunctionSchema) -> list[str]:
+    """Whether the numbers of arguments and results vary."""
+    found = []
+    if new.is_vararg != old.is_vararg:
+        found.append("the number of arguments " + ("varies now" if new.is_vararg else "no longer varies"))
+    if new.is_varret != old.is_varret:
+        found.append("the number of results " + ("varies now" if new.is_varret else "no longer varies"))
+    return found
+
+
+def _of_forwarded(new: Argument, old: Argument) -> list[str]:
+    if new.name != old.name:
+        return [f"argument '{new.name}' stands where '{old.name}' was"]
+    what = f"argument '{new.name}'"
+    found = _of_aliases(what, new, old)
+    if new.kwarg_only and not old.kwarg_only:
+        found.append(f"{what} is keyword-only now")
+    if new.default != old.default:
+        found.append(f"{what} has {_shown_default(new)} instead of {_shown_default(old)}")
+    if _size(new.type) != _size(old.type) or not is_subtype(new.type, old.type):
+        found.append(f"{what} is of type {new.type}, and the old schema takes {old.type} alone")
+    return found
+
+
+def _shown_default(argument: Argument) -> str:
+    return "no default" if argument.default is None else f"the default {argument.default}"
 
 
 def _of_argument(new: Argument, old: Argument) -> list[str]:

@@ -183,6 +183,9 @@ def _of_argument(argument: Argument, index: int) -> Iterator[_Problem]:
         message = f"the default {argument.default} of '{argument.name}' is not of type {argument.type}"
         hint = _default_hint(argument)
         yield _Problem("default-type", message, "default", index, hint)
+    elif argument.default is not None and argument.default.is_bare:
+        message = f"the default of '{argument.name}' is a word, and a device is named by a text"
+        yield _Problem("default-type", message, "default", index, f"write {argument.default.text}")
 
 
 def _default_hint(argument: Argument) -> str | None:

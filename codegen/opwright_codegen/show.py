@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.errors import SchemaError, nearest
@@ -10,8 +10,9 @@ from opwright_codegen.generate import Job, read_job_derivatives, read_operators,
 
 if TYPE_CHECKING:
     from opwright_codegen.model import Operator, OperatorSet
+    from opwright_codegen.used_packages import UsedPackage
 
-__all__ = ["show", "table"]
+__all__ = ["show", "show_used", "table"]
 
 
 # The generator never imports the runtime: another process does.
@@ -27,8 +28,14 @@ opwright.dispatch.dump(sys.argv[1])
 def show(job: Job, name: str, out: TextIO) -> int:
     """Print what was declared for an operator, and the code generated from it; for all overloads of a base name."""
     operators = read_operators(job)
+    try:
+        found = _find(operators, name)
+    except SchemaError as error:
+        try:
+            return show_used(job.used_packages(), name, out)
+        except SchemaError:
+            raise error from None
     derivatives = read_job_derivatives(job, operators)
-    found = _find(operators, name)
     texts = {}
     for namespace in {operator.namespace for operator in found}:
         folder = job.folder(namespace, operators.namespaces) if job.output else None
@@ -37,11 +44,33 @@ def show(job: Job, name: str, out: TextIO) -> int:
         if index:
             print(file=out)
         _print_facts(operators, operator, out)
-        for file, text in texts[operator.namespace].items():
-            for place, block in enumerate(_blocks(text, operator)):
-                print(f"\n  {file}" if place == 0 else "", file=out)
-                out.writelines(f"    {line}".rstrip() + "\n" for line in block)
+        schema = str(operator.schema).removeprefix(f"{operator.namespace}::")
+        _print_blocks(texts[operator.namespace], schema, out)
     return 0
+
+
+def show_used(uses: Sequence[UsedPackage], name: str, out: TextIO) -> int:
+    """Print what the generated packages that a project builds upon have of an operator, all overloads of a base name.
+
+    Raises SchemaError where none of them has it.
+    """
+    known: set[str] = set()
+    for package in uses:
+        texts = {path.name: path.read_text(encoding="utf-8") for path in package.modules()}
+        declared = package.declarations()
+        wanted = name.removeprefix(f"{declared.namespace}::")
+        found = [each for each in declared.operators if wanted in (each.name, each.name.partition(".")[0])]
+        for index, operator in enumerate(found):
+            print(f"{'' if not index else chr(10)}{declared.namespace}::{operator.name}", file=out)
+            print(f"  schema    {operator.schema}\n  declared  {operator.where}\n  package   {package.name}", file=out)
+            _print_blocks(texts, operator.schema, out)
+        if found:
+            return 0
+        known |= {word for each in declared.operators for word in (each.name, each.name.partition(".")[0])}
+    near = nearest(name.rpartition("::")[2], known)
+    packages = ", ".join(package.name for package in uses) or "no package"
+    hint = f"did you mean {near!r}?" if near else f"looked in: {packages}"
+    raise SchemaError("unknown-operator", f"no operator is called {name!r}", hint=hint)
 
 
 def table(name: str, modules: Sequence[str], out: TextIO) -> int:
@@ -86,6 +115,7 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
     made = "made from" if operator.generated else "declared"
     facts = [
         ("schema", str(operator.schema)),
+        *(("doc" if not index else "", line) for index, line in enumerate(operator.doc.split("\n"))),
         (made, str(operator.location)),
         ("kind", operator.kind.name.lower() + (", a view" if operator.schema.is_view else "")),
         ("variants", ", ".join(operator.variants)),
@@ -97,8 +127,8 @@ def _print_facts(operators: OperatorSet, operator: Operator, out: TextIO) -> Non
     ]
     print(operator.name, file=out)
     for word, value in facts:
-        if value:
-            print(f"  {word:10}{value}", file=out)
+        if value or not word:
+            print(f"  {word:10}{value}".rstrip(), file=out)
 
 
 def _kernels(operator: Operator) -> Iterator[str]:
@@ -107,11 +137,19 @@ def _kernels(operator: Operator) -> Iterator[str]:
         yield f"{key:{width}}  {kernel}"
 
 
-def _blocks(text: str, operator: Operator) -> Iterator[list[str]]:
-    """The blocks of a generated file that stand under the operator's schema, up to the next two empty lines."""
+def _print_blocks(texts: Mapping[str, str], schema: str, out: TextIO) -> None:
+    """The code of an operator in each generated file."""
+    for file, text in texts.items():
+        for place, block in enumerate(_blocks(text, schema)):
+            print(f"\n  {file}" if place == 0 else "", file=out)
+            out.writelines(f"    {line}".rstrip() + "\n" for line in block)
+
+
+def _blocks(text: str, schema: str) -> Iterator[list[str]]:
+    """The blocks of a generated file that stand under a schema, up to the next two empty lines."""
     from opwright_codegen.layout import fill_comment
 
-    heading = fill_comment(str(operator.schema).removeprefix(f"{operator.namespace}::")).splitlines()
+    heading = fill_comment(schema).splitlines()
     lines = text.splitlines()
     for start in range(len(lines)):
         if lines[start : start + len(heading)] == heading:

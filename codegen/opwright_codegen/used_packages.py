@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernel_modules import module_files
@@ -15,7 +16,28 @@ from opwright_codegen.kernel_modules import module_files
 __all__ = ["UsedPackage"]
 
 _PUBLIC = re.compile(r"^__all__ = (\[.*?\])$", re.MULTILINE | re.DOTALL)
+# `declare("aten::add.Tensor", "(Tensor self, …", …, where="schemas/pointwise.yaml:1"`
+_DECLARED = re.compile(
+    r'^_\w+ = declare\(\n    "(\w+)::([\w.]+)",\n    ((?:["\'][^\n]*\n    )*["\'][^\n]*),\n'
+    r'(?:(?!^\)).)*?where="([^"]*)"',
+    re.MULTILINE | re.DOTALL,
+)
 _METHOD = re.compile(r'^    "(\w+)": ops\.', re.MULTILINE)
+
+
+class DeclaredOperator(NamedTuple):
+    """An operator of a generated package: name and schema without the namespace, and where it is declared."""
+
+    name: str
+    schema: str
+    where: str
+
+
+class Declarations(NamedTuple):
+    """The operators of a generated package."""
+
+    namespace: str
+    operators: tuple[DeclaredOperator, ...]
 
 
 class UsedPackage:
@@ -50,6 +72,22 @@ class UsedPackage:
         """The operators that are methods of Tensor."""
         path = self._file("methods")
         return frozenset() if path is None else frozenset(_METHOD.findall(path.read_text(encoding="utf-8")))
+
+    def modules(self) -> Iterator[Path]:
+        """The package's modules. None where it is not installed."""
+        path = self._file("ops")
+        yield from sorted(path.parent.glob("*.py")) if path is not None else ()
+
+    def declarations(self) -> Declarations:
+        """The operators, as the package declares them. Raises SchemaError where there is no such package."""
+        self.functions  # noqa: B018 (raises for what is no generated package)
+        path = self._file("ops")
+        assert path is not None
+        found = _DECLARED.findall(path.read_text(encoding="utf-8"))
+        operators = tuple(
+            DeclaredOperator(name, f"{name}{ast.literal_eval(f'({text})')}", where) for _, name, text, where in found
+        )
+        return Declarations(found[0][0] if found else "", operators)
 
     def files(self) -> Iterator[Path]:
         """What is read of the package."""

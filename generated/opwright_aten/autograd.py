@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, next_sequence
+from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence
 from opwright.autograd.recording import (
     Kernel,
     check_inplace,
@@ -2734,7 +2734,11 @@ class ClampBackward0(Recorded):
             min = unpack_optional(self.min, self)
             max = unpack_optional(self.max, self)
             mask = [min_edge is not None, max_edge is not None]
-            grad_min, grad_max = pointwise_gradients.clamp_bounds_backward(grad, self_, min, max, mask)
+            grad_min, grad_max = gradients_of(
+                self,
+                pointwise_gradients.clamp_bounds_backward(grad, self_, min, max, mask),
+                2,
+            )
         return grad_self, grad_min, grad_max
 
 
@@ -5608,14 +5612,18 @@ class LinalgSolveTriangularBackward0(Recorded):
         self_ = unpack(self.self, self)
         result = unpack(self.result, self)
         mask = [self_edge is not None, B_edge is not None]
-        return linear_algebra_gradients.solve_triangular_backward(
-            grad,
-            self_,
-            result,
-            self.upper,
-            self.left,
-            self.unitriangular,
-            mask,
+        return gradients_of(
+            self,
+            linear_algebra_gradients.solve_triangular_backward(
+                grad,
+                self_,
+                result,
+                self.upper,
+                self.left,
+                self.unitriangular,
+                mask,
+            ),
+            2,
         )
 
 
@@ -5655,7 +5663,7 @@ class LinalgSolveExBackward0(Recorded):
         A = unpack(self.A, self)
         result = unpack(self.result, self)
         mask = [A_edge is not None, B_edge is not None]
-        return linear_algebra_gradients.solve_backward(grad, A, result, self.left, mask)
+        return gradients_of(self, linear_algebra_gradients.solve_backward(grad, A, result, self.left, mask), 2)
 
 
 # _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
@@ -8012,15 +8020,19 @@ class AsStridedScatterBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
         mask = [self_edge is not None, src_edge is not None]
-        return shapes_gradients.as_strided_scatter_backward(
-            grad,
-            self.self_shape,
-            self.self_stride,
-            self.self_storage_offset,
-            self.size,
-            self.stride,
-            self.storage_offset,
-            mask,
+        return gradients_of(
+            self,
+            shapes_gradients.as_strided_scatter_backward(
+                grad,
+                self.self_shape,
+                self.self_stride,
+                self.self_storage_offset,
+                self.size,
+                self.stride,
+                self.storage_offset,
+                mask,
+            ),
+            2,
         )
 
 
@@ -8054,7 +8066,7 @@ class CatBackward0(Recorded):
     dim: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return shapes_gradients.cat_backward(grad, self.tensors_shapes, self.dim)
+        return gradients_of(self, shapes_gradients.cat_backward(grad, self.tensors_shapes, self.dim), len(self.edges))
 
 
 # cat(Tensor[] tensors, int dim=0) -> Tensor
@@ -8590,7 +8602,7 @@ class StackBackward0(Recorded):
     dim: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return ops.unbind(grad, self.dim)
+        return gradients_of(self, ops.unbind(grad, self.dim), len(self.edges))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -10754,17 +10766,21 @@ class NativeBatchNormBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.batch_norm_backward(
-            grad,
-            input,
-            weight,
-            running_mean,
-            running_var,
-            result1,
-            result2,
-            self.training,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.batch_norm_backward(
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -10823,17 +10839,21 @@ class NativeBatchNormLegitBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.batch_norm_backward(
-            grad,
-            input,
-            weight,
-            running_mean,
-            running_var,
-            result1,
-            result2,
-            self.training,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.batch_norm_backward(
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -10888,17 +10908,21 @@ class NativeBatchNormLegitBackward1(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.batch_norm_backward(
-            grad,
-            input,
-            weight,
-            None,
-            None,
-            result1,
-            result2,
-            self.training,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.batch_norm_backward(
+                grad,
+                input,
+                weight,
+                None,
+                None,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -10958,17 +10982,21 @@ class NativeBatchNormLegitFunctionalBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.batch_norm_backward(
-            grad,
-            input,
-            weight,
-            running_mean,
-            running_var,
-            result1,
-            result2,
-            self.training,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.batch_norm_backward(
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                self.training,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -11036,17 +11064,21 @@ class NativeBatchNormLegitNoTrainingBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.batch_norm_backward(
-            grad,
-            input,
-            weight,
-            running_mean,
-            running_var,
-            result1,
-            result2,
-            False,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.batch_norm_backward(
+                grad,
+                input,
+                weight,
+                running_mean,
+                running_var,
+                result1,
+                result2,
+                False,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -11144,17 +11176,21 @@ class NativeGroupNormBackward0(RecordedSeveral):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.group_norm_backward(
-            grads,
-            input,
-            weight,
-            result1,
-            result2,
-            self.N,
-            self.C,
-            self.HxW,
-            self.group,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.group_norm_backward(
+                grads,
+                input,
+                weight,
+                result1,
+                result2,
+                self.N,
+                self.C,
+                self.HxW,
+                self.group,
+                mask,
+            ),
+            3,
         )
 
 
@@ -11212,15 +11248,19 @@ class NativeLayerNormBackward0(Recorded):
         result1 = unpack(self.result1, self)
         result2 = unpack(self.result2, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return nn_gradients.layer_norm_backward(
-            grad,
-            input,
-            self.normalized_shape,
-            weight,
-            result1,
-            result2,
-            self.eps,
-            mask,
+        return gradients_of(
+            self,
+            nn_gradients.layer_norm_backward(
+                grad,
+                input,
+                self.normalized_shape,
+                weight,
+                result1,
+                result2,
+                self.eps,
+                mask,
+            ),
+            3,
         )
 
 
@@ -11543,16 +11583,20 @@ class ConvolutionBackward0(Recorded):
         input = unpack(self.input, self)
         weight = unpack(self.weight, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return windows_gradients.convolution_backward(
-            grad,
-            input,
-            weight,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.transposed,
-            self.groups,
-            mask,
+        return gradients_of(
+            self,
+            windows_gradients.convolution_backward(
+                grad,
+                input,
+                weight,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.transposed,
+                self.groups,
+                mask,
+            ),
+            3,
         )
 
 
@@ -14047,7 +14091,11 @@ class CholeskySolveBackward0(Recorded):
         input2 = unpack(self.input2, self)
         result = unpack(self.result, self)
         mask = [self_edge is not None, input2_edge is not None]
-        return decompositions_gradients.cholesky_solve_backward(grad, input2, result, self.upper, mask)
+        return gradients_of(
+            self,
+            decompositions_gradients.cholesky_solve_backward(grad, input2, result, self.upper, mask),
+            2,
+        )
 
 
 # cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
@@ -14134,16 +14182,20 @@ class ConvolutionBackward1(Recorded):
         input = unpack(self.input, self)
         weight = unpack(self.weight, self)
         mask = [input_edge is not None, weight_edge is not None, bias_edge is not None]
-        return windows_gradients.convolution_backward(
-            grad,
-            input,
-            weight,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.transposed,
-            self.groups,
-            mask,
+        return gradients_of(
+            self,
+            windows_gradients.convolution_backward(
+                grad,
+                input,
+                weight,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.transposed,
+                self.groups,
+                mask,
+            ),
+            3,
         )
 
 
@@ -14710,7 +14762,7 @@ class BlockDiagBackward0(Recorded):
     tensors_shapes: Any
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return shapes_gradients.block_diag_backward(grad, self.tensors_shapes)
+        return gradients_of(self, shapes_gradients.block_diag_backward(grad, self.tensors_shapes), len(self.edges))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -14747,15 +14799,19 @@ class ScatterReduceBackward0(Recorded):
         index = unpack(self.index, self)
         src = unpack(self.src, self)
         result = unpack(self.result, self)
-        return scattering_gradients.scatter_reduce_backward(
-            grad,
-            self_,
-            self.dim,
-            index,
-            src,
-            self.reduce,
-            self.include_self,
-            result,
+        return gradients_of(
+            self,
+            scattering_gradients.scatter_reduce_backward(
+                grad,
+                self_,
+                self.dim,
+                index,
+                src,
+                self.reduce,
+                self.include_self,
+                result,
+            ),
+            2,
         )
 
 
@@ -15069,15 +15125,19 @@ class TriangularSolveBackward0(RecordedSeveral):
         A = unpack(self.A, self)
         solution = unpack(self.solution, self)
         mask = [self_edge is not None, A_edge is not None]
-        return linear_algebra_gradients.older_triangular_solve_backward(
-            grad_solution,
-            grad_cloned_coefficient,
-            A,
-            solution,
-            self.upper,
-            self.transpose,
-            self.unitriangular,
-            mask,
+        return gradients_of(
+            self,
+            linear_algebra_gradients.older_triangular_solve_backward(
+                grad_solution,
+                grad_cloned_coefficient,
+                A,
+                solution,
+                self.upper,
+                self.transpose,
+                self.unitriangular,
+                mask,
+            ),
+            2,
         )
 
 
@@ -15241,15 +15301,19 @@ class ScatterBackward2(Recorded):
         index = unpack(self.index, self)
         src = unpack(self.src, self)
         result = unpack(self.result, self)
-        return scattering_gradients.scatter_reduce_backward(
-            grad,
-            self_,
-            self.dim,
-            index,
-            src,
-            "sum" if self.reduce == "add" else "prod",
-            True,
-            result,
+        return gradients_of(
+            self,
+            scattering_gradients.scatter_reduce_backward(
+                grad,
+                self_,
+                self.dim,
+                index,
+                src,
+                "sum" if self.reduce == "add" else "prod",
+                True,
+                result,
+            ),
+            2,
         )
 
 
@@ -15377,15 +15441,19 @@ class IndexReduceBackward0(Recorded):
         index = unpack(self.index, self)
         source = unpack(self.source, self)
         result = unpack(self.result, self)
-        return scattering_gradients.index_reduce_backward(
-            grad,
-            self_,
-            self.dim,
-            index,
-            source,
-            self.reduce,
-            self.include_self,
-            result,
+        return gradients_of(
+            self,
+            scattering_gradients.index_reduce_backward(
+                grad,
+                self_,
+                self.dim,
+                index,
+                source,
+                self.reduce,
+                self.include_self,
+                result,
+            ),
+            2,
         )
 
 
@@ -15571,7 +15639,7 @@ class LinspaceBackward0(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         start_edge, end_edge = self.edges if edges is None else edges
         mask = [start_edge is not None, end_edge is not None]
-        return shapes_gradients.linspace_backward(grad, self.steps, mask)
+        return gradients_of(self, shapes_gradients.linspace_backward(grad, self.steps, mask), 2)
 
 
 # linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None,
@@ -15685,7 +15753,7 @@ class LogspaceBackward0(Recorded):
         start_edge, end_edge = self.edges if edges is None else edges
         result = unpack(self.result, self)
         mask = [start_edge is not None, end_edge is not None]
-        return shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask)
+        return gradients_of(self, shapes_gradients.logspace_backward(grad, result, self.steps, self.base, mask), 2)
 
 
 # logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, ScalarType? dtype=None, Layout?

@@ -15,6 +15,7 @@ from opwright.annotations import Scalar
 from opwright.devices import Device
 from opwright.dtypes import DType, plain_dtypes
 from opwright.fake import array_module
+from opwright.fake.kernels import fake_kernel
 from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
 from opwright.generator import Generator
 from opwright.kernels import decompositions as decompositions_kernels
@@ -22,7 +23,9 @@ from opwright.kernels import dynamic as dynamic_kernels
 from opwright.kernels import shapes as shapes_kernels
 from opwright.kernels import views as views_kernels
 from opwright.options import Layout, MemoryFormat
-from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
+from opwright.results import results_of, wrap_result
+from opwright.returns import number_of
+from opwright.tensor import Tensor, wrap_view, wrap_views
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -1664,8 +1667,9 @@ def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool,
 
 
 # equal(Tensor self, Tensor other) -> bool
+@fake_kernel("aten::equal")
 def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = dynamic_kernels.unknown_equality(array_module, self.array, other.array)
+    result: bool = number_of(dynamic_kernels.unknown_equality(array_module, self.array, other.array), "bool")
     return result
 
 
@@ -2350,31 +2354,34 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
+@fake_kernel("aten::_unique")
 def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    result0, result1 = dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse)
-    return wrap(result0), wrap(result1)
+    result0, result1 = results_of(
+        dynamic_kernels.unknown_unique_and_inverse(array_module, self.array, sorted, return_inverse),
+        2,
+    )
+    return wrap_result(result0), wrap_result(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
 #     Tensor)
+@fake_kernel("aten::_unique2")
 def _unique2_default(
     self: Tensor,
     sorted: bool,
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = dynamic_kernels.unknown_unique(
-        array_module,
-        self.array,
-        sorted,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        dynamic_kernels.unknown_unique(array_module, self.array, sorted, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
 #     (Tensor, Tensor, Tensor)
+@fake_kernel("aten::unique_dim")
 def unique_dim_default(
     self: Tensor,
     dim: int,
@@ -2382,51 +2389,43 @@ def unique_dim_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = dynamic_kernels.unknown_unique_slices(
-        array_module,
-        self.array,
-        dim,
-        sorted,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        dynamic_kernels.unknown_unique_slices(array_module, self.array, dim, sorted, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
 #     Tensor, Tensor)
+@fake_kernel("aten::unique_consecutive")
 def unique_consecutive_default(
     self: Tensor,
     return_inverse: bool,
     return_counts: bool,
     dim: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = dynamic_kernels.unknown_neighbours(
-        array_module,
-        self.array,
-        return_inverse,
-        return_counts,
-        dim,
+    result0, result1, result2 = results_of(
+        dynamic_kernels.unknown_neighbours(array_module, self.array, return_inverse, return_counts, dim),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
 #     Tensor, Tensor)
+@fake_kernel("aten::unique_dim_consecutive")
 def unique_dim_consecutive_default(
     self: Tensor,
     dim: int,
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = dynamic_kernels.unknown_neighbour_slices(
-        array_module,
-        self.array,
-        dim,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        dynamic_kernels.unknown_neighbour_slices(array_module, self.array, dim, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -2474,9 +2473,10 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 
 
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
+@fake_kernel("aten::bincount")
 def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
-    return wrap(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
+    return wrap_result(dynamic_kernels.unknown_counts(array_module, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -2646,6 +2646,7 @@ def trace_default(self: Tensor) -> Tensor:
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
+@fake_kernel("aten::_linalg_check_errors")
 def _linalg_check_errors(info: Tensor, api_name: str, is_matrix: bool) -> None:
     decompositions_kernels.check_no_factorizations(info.array, api_name, is_matrix)
 
@@ -3136,8 +3137,9 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
 
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
+@fake_kernel("aten::repeat_interleave.Tensor")
 def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
-    return wrap(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
+    return wrap_result(dynamic_kernels.unknown_repeats(array_module, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -3386,8 +3388,9 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 # nonzero(Tensor self) -> Tensor
+@fake_kernel("aten::nonzero")
 def nonzero_default(self: Tensor) -> Tensor:
-    return wrap(dynamic_kernels.unknown_positions(array_module, self.array))
+    return wrap_result(dynamic_kernels.unknown_positions(array_module, self.array))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
@@ -4408,18 +4411,21 @@ def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
 
 
 # _assert_async(Tensor self) -> ()
+@fake_kernel("aten::_assert_async")
 def _assert_async_default(self: Tensor) -> None:
     dynamic_kernels.assert_unknown(array_module, self.array)
 
 
 # _assert_async.msg(Tensor self, str assert_msg) -> ()
+@fake_kernel("aten::_assert_async.msg")
 def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
     dynamic_kernels.assert_unknown(array_module, self.array, assert_msg)
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
+@fake_kernel("aten::_local_scalar_dense")
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = dynamic_kernels.unknown_element(array_module, self.array)
+    result: Scalar = number_of(dynamic_kernels.unknown_element(array_module, self.array), "Scalar")
     return result
 
 

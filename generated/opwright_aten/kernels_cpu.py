@@ -55,7 +55,8 @@ from opwright.kernels import window_functions as window_functions_kernels
 from opwright.kernels import windows as windows_kernels
 from opwright.keys import DENSE_CPU
 from opwright.options import Layout, MemoryFormat
-from opwright.results import new_result
+from opwright.results import new_result, results_of, wrap_result
+from opwright.returns import number_of
 from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
 
 DTYPES_F = plain_dtypes("f")
@@ -3938,7 +3939,7 @@ def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool,
 
 # equal(Tensor self, Tensor other) -> bool
 def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = copying_kernels.same_elements(np, self.array, other.array)
+    result: bool = number_of(copying_kernels.same_elements(np, self.array, other.array), "bool")
     return result
 
 
@@ -4336,7 +4337,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.largest_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.largest_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4348,7 +4349,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
-    result0, result1 = reductions_kernels.largest_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.largest_and_position(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return max, max_values
@@ -4375,7 +4376,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.smallest_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4387,7 +4388,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
-    result0, result1 = reductions_kernels.smallest_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_position(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, min_indices
@@ -4447,7 +4448,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.smallest_and_largest(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4459,7 +4460,7 @@ def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: 
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(max)
-    result0, result1 = reductions_kernels.smallest_and_largest(np, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_largest(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, max
@@ -4521,7 +4522,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4530,7 +4531,7 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4553,7 +4554,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = scans_kernels.running_largest(np, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4564,7 +4565,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = scans_kernels.running_largest(np, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_largest(np, self_, dim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4575,7 +4576,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = scans_kernels.running_smallest(np, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_smallest(np, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4586,7 +4587,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = scans_kernels.running_smallest(np, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_smallest(np, self_, dim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4604,7 +4605,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
     plan0 = rules.sort(self.array, dim)
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.sort(np, self_, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4616,7 +4617,7 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.sort(np, self_, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort(np, self_, dim, descending), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4627,7 +4628,7 @@ def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -
     plan0 = rules.sort(self.array, dim)
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.sort_stable(np, self_, stable, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4646,7 +4647,7 @@ def sort_values_stable(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.sort_stable(np, self_, stable, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort_stable(np, self_, stable, dim, descending), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4657,7 +4658,7 @@ def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) ->
     plan0 = rules.topk(self.array, k, dim)
     plan1 = rules.topk(self.array, k, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.topk(np, self_, k, dim, largest, sorted)
+    result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4677,7 +4678,7 @@ def topk_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.topk(np, self_, k, dim, largest, sorted)
+    result0, result1 = results_of(sorting_kernels.topk(np, self_, k, dim, largest, sorted), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4688,7 +4689,7 @@ def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Ten
     plan0 = rules.kthvalue(self.array, k, dim, keepdim)
     plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.kthvalue(np, self_, k, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.kthvalue(np, self_, k, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4707,7 +4708,7 @@ def kthvalue_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.kthvalue(np, self_, k, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.kthvalue(np, self_, k, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4725,7 +4726,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.median_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4737,7 +4738,7 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.median_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.median_and_position(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4755,7 +4756,7 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4773,7 +4774,7 @@ def nanmedian_dim_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4784,7 +4785,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.mode(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4796,7 +4797,7 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.mode(np, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.mode(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -4804,8 +4805,8 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
 def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    result0, result1 = uniqueness_kernels.unique_and_inverse(np, self.array, sorted, return_inverse)
-    return wrap(result0), wrap(result1)
+    result0, result1 = results_of(uniqueness_kernels.unique_and_inverse(np, self.array, sorted, return_inverse), 2)
+    return wrap_result(result0), wrap_result(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
@@ -4816,8 +4817,11 @@ def _unique2_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique(np, self.array, sorted, return_inverse, return_counts)
-    return wrap(result0), wrap(result1), wrap(result2)
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique(np, self.array, sorted, return_inverse, return_counts),
+        3,
+    )
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
@@ -4829,15 +4833,11 @@ def unique_dim_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_slices(
-        np,
-        self.array,
-        dim,
-        sorted,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_slices(np, self.array, dim, sorted, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
@@ -4848,8 +4848,11 @@ def unique_consecutive_default(
     return_counts: bool,
     dim: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_neighbours(np, self.array, return_inverse, return_counts, dim)
-    return wrap(result0), wrap(result1), wrap(result2)
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_neighbours(np, self.array, return_inverse, return_counts, dim),
+        3,
+    )
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
@@ -4860,14 +4863,11 @@ def unique_dim_consecutive_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_neighbour_slices(
-        np,
-        self.array,
-        dim,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_neighbour_slices(np, self.array, dim, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -4919,7 +4919,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
 def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
-    return wrap(bins_kernels.bincount(np, self.array, weights_, minlength))
+    return wrap_result(bins_kernels.bincount(np, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -4936,7 +4936,7 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, den
     plan0 = rules.histogram(self.array, bins.array, weight_)
     plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
-    result0, result1 = bins_kernels.histogram_between(np, self_, bins_, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram_between(np, self_, bins_, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4956,7 +4956,7 @@ def histogram_bins_tensor_out(
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
-    result0, result1 = bins_kernels.histogram_between(np, self_, bins_, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram_between(np, self_, bins_, weight_, density), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return hist, bin_edges
@@ -4975,7 +4975,7 @@ def histogram_bin_ct(
     plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
-    result0, result1 = bins_kernels.histogram(np, self_, bins_, range, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram(np, self_, bins_, range, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4996,7 +4996,7 @@ def histogram_bin_ct_out(
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
-    result0, result1 = bins_kernels.histogram(np, self_, bins_, range, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram(np, self_, bins_, range, weight_, density), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return hist, bin_edges
@@ -5102,7 +5102,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
     plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
     plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.inverse_and_info(np, A_, check_errors)
+    result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5114,7 +5114,7 @@ def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: 
     (A_,) = plan0.operands
     target0 = plan0.target(inverse)
     target1 = plan1.target(info)
-    result0, result1 = decompositions_kernels.inverse_and_info(np, A_, check_errors)
+    result0, result1 = results_of(decompositions_kernels.inverse_and_info(np, A_, check_errors), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return inverse, info
@@ -5133,7 +5133,10 @@ def _linalg_solve_ex_default(
     plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
     plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
     A_, B_ = plan0.operands
-    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors)
+    result0, result1, result2, result3 = results_of(
+        decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors),
+        4,
+    )
     return (
         new_result(plan0, result0),
         new_result(plan1, result1),
@@ -5164,7 +5167,10 @@ def _linalg_solve_ex_result(
     target1 = plan1.target(LU)
     target2 = plan2.target(pivots)
     target3 = plan3.target(info)
-    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors)
+    result0, result1, result2, result3 = results_of(
+        decompositions_kernels.solution_and_factors(np, A_, B_, left, check_errors),
+        4,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5191,13 +5197,9 @@ def triangular_solve_default(
     plan0 = rules.solution("triangular_solve", A.array, self.array)
     plan1 = rules.coefficients("triangular_solve", A.array, self.array)
     A_, self_ = plan0.operands
-    result0, result1 = decompositions_kernels.solve_transposed_triangular(
-        np,
-        self_,
-        A_,
-        upper,
-        transpose,
-        unitriangular,
+    result0, result1 = results_of(
+        decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
+        2,
     )
     return new_result(plan0, result0), new_result(plan1, result1)
 
@@ -5218,13 +5220,9 @@ def triangular_solve_X(
     A_, self_ = plan0.operands
     target0 = plan0.target(X)
     target1 = plan1.target(M)
-    result0, result1 = decompositions_kernels.solve_transposed_triangular(
-        np,
-        self_,
-        A_,
-        upper,
-        transpose,
-        unitriangular,
+    result0, result1 = results_of(
+        decompositions_kernels.solve_transposed_triangular(np, self_, A_, upper, transpose, unitriangular),
+        2,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -5258,7 +5256,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
     plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.determinant(np, A_)
+    result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -5272,7 +5270,7 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
     target2 = plan2.target(pivots)
-    result0, result1, result2 = decompositions_kernels.determinant(np, A_)
+    result0, result1, result2 = results_of(decompositions_kernels.determinant(np, A_), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5286,7 +5284,7 @@ def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
     plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
     (A_,) = plan0.operands
-    result0, result1, result2, result3 = decompositions_kernels.log_determinant(np, A_)
+    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(np, A_), 4)
     return (
         new_result(plan0, result0),
         new_result(plan1, result1),
@@ -5313,7 +5311,7 @@ def _linalg_slogdet_sign(
     target1 = plan1.target(logabsdet)
     target2 = plan2.target(LU)
     target3 = plan3.target(pivots)
-    result0, result1, result2, result3 = decompositions_kernels.log_determinant(np, A_)
+    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(np, A_), 4)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5325,7 +5323,7 @@ def _linalg_slogdet_sign(
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.lu_and_info(np, A_, pivot, check_errors)
+    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(np, A_, pivot, check_errors), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -5344,7 +5342,7 @@ def linalg_lu_factor_ex_out(
     target0 = plan0.target(LU)
     target1 = plan1.target(pivots)
     target2 = plan2.target(info)
-    result0, result1, result2 = decompositions_kernels.lu_and_info(np, A_, pivot, check_errors)
+    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(np, A_, pivot, check_errors), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5355,7 +5353,7 @@ def linalg_lu_factor_ex_out(
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.lu(np, A_, pivot)
+    result0, result1, result2 = results_of(decompositions_kernels.lu(np, A_, pivot), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -5367,7 +5365,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
     target0 = plan0.target(P)
     target1 = plan1.target(L)
     target2 = plan2.target(U)
-    result0, result1, result2 = decompositions_kernels.lu(np, A_, pivot)
+    result0, result1, result2 = results_of(decompositions_kernels.lu(np, A_, pivot), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -5379,7 +5377,7 @@ def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) ->
     plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
     plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
     (self_,) = plan0.operands
-    result0, result1 = decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors)
+    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5397,7 +5395,7 @@ def linalg_cholesky_ex_L(
     (self_,) = plan0.operands
     target0 = plan0.target(L)
     target1 = plan1.target(info)
-    result0, result1 = decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors)
+    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(np, self_, upper, check_errors), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return L, info
@@ -5407,7 +5405,7 @@ def linalg_cholesky_ex_L(
 def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     plan0, plan1 = rules.qr(A.array, mode)
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.qr(np, A_, mode)
+    result0, result1 = results_of(decompositions_kernels.qr(np, A_, mode), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5417,7 +5415,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
     (A_,) = plan0.operands
     target0 = plan0.target(Q)
     target1 = plan1.target(R)
-    result0, result1 = decompositions_kernels.qr(np, A_, mode)
+    result0, result1 = results_of(decompositions_kernels.qr(np, A_, mode), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return Q, R
@@ -5432,7 +5430,7 @@ def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor,
         else rules.not_computed("linalg.eigh", A.array)
     )
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.eigh(np, A_, UPLO, compute_v)
+    result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5454,7 +5452,7 @@ def _linalg_eigh_eigenvalues(
     (A_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
-    result0, result1 = decompositions_kernels.eigh(np, A_, UPLO, compute_v)
+    result0, result1 = results_of(decompositions_kernels.eigh(np, A_, UPLO, compute_v), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return eigenvalues, eigenvectors
@@ -5465,7 +5463,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
     plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
     (self_,) = plan0.operands
-    result0, result1 = decompositions_kernels.eig(np, self_)
+    result0, result1 = results_of(decompositions_kernels.eig(np, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5477,7 +5475,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
     (self_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
-    result0, result1 = decompositions_kernels.eig(np, self_)
+    result0, result1 = results_of(decompositions_kernels.eig(np, self_), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return eigenvalues, eigenvectors
@@ -5500,12 +5498,9 @@ def _linalg_svd_default(
 ) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
-        np,
-        A_,
-        full_matrices,
-        compute_uv,
-        driver,
+    result0, result1, result2 = results_of(
+        decompositions_kernels.singular_value_decomposition(np, A_, full_matrices, compute_uv, driver),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -5526,12 +5521,9 @@ def _linalg_svd_U(
     target0 = plan0.target(U)
     target1 = plan1.target(S)
     target2 = plan2.target(Vh)
-    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
-        np,
-        A_,
-        full_matrices,
-        compute_uv,
-        driver,
+    result0, result1, result2 = results_of(
+        decompositions_kernels.singular_value_decomposition(np, A_, full_matrices, compute_uv, driver),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -5714,7 +5706,7 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
 def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
-    return wrap(rearranging_kernels.counted(np, repeats.array, output_size))
+    return wrap_result(rearranging_kernels.counted(np, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -6007,7 +5999,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 # nonzero(Tensor self) -> Tensor
 def nonzero_default(self: Tensor) -> Tensor:
-    return wrap(indexing_kernels.positions(np, self.array))
+    return wrap_result(indexing_kernels.positions(np, self.array))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
@@ -6064,7 +6056,7 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     (input_,) = plan0.operands
-    result0, result1 = dropout_kernels.native_dropout(np, input_, p, train)
+    result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6083,7 +6075,10 @@ def native_layer_norm_default(
     plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
     plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = results_of(
+        normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps),
+        3,
+    )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -6105,16 +6100,9 @@ def native_group_norm_default(
     plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = normalization_kernels.group_norm_of_rows(
-        np,
-        input_,
-        weight_,
-        bias_,
-        N,
-        C,
-        HxW,
-        group,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.group_norm_of_rows(np, input_, weight_, bias_, N, C, HxW, group, eps),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -6140,16 +6128,19 @@ def _native_batch_norm_legit_functional(
     plan3 = rules.like(running_mean.array)
     plan4 = rules.like(running_var.array)
     input_, weight_, bias_, running_mean_, running_var_ = plan0.operands
-    result0, result1, result2, result3, result4 = normalization_kernels.batch_norm_with_running(
-        np,
-        input_,
-        weight_,
-        bias_,
-        running_mean_,
-        running_var_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2, result3, result4 = results_of(
+        normalization_kernels.batch_norm_with_running(
+            np,
+            input_,
+            weight_,
+            bias_,
+            running_mean_,
+            running_var_,
+            training,
+            momentum,
+            eps,
+        ),
+        5,
     )
     return (
         new_result(plan0, result0),
@@ -6176,14 +6167,9 @@ def _native_batch_norm_legit_no_stats(
     plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
     plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
     input_, weight_, bias_, _, _ = plan0.operands
-    result0, result1, result2 = normalization_kernels.batch_norm_of_input(
-        np,
-        input_,
-        weight_,
-        bias_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.batch_norm_of_input(np, input_, weight_, bias_, training, momentum, eps),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -6211,14 +6197,9 @@ def _native_batch_norm_legit_no_stats_out(
     target0 = plan0.target(out)
     target1 = plan1.target(save_mean)
     target2 = plan2.target(save_invstd)
-    result0, result1, result2 = normalization_kernels.batch_norm_of_input(
-        np,
-        input_,
-        weight_,
-        bias_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.batch_norm_of_input(np, input_, weight_, bias_, training, momentum, eps),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -6281,7 +6262,10 @@ def rrelu_with_noise_functional(
     plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     (self_,) = plan0.operands
-    result0, result1 = activations_kernels.rrelu_with_slopes(np, self_, noise.array, lower, upper, training, generator)
+    result0, result1 = results_of(
+        activations_kernels.rrelu_with_slopes(np, self_, noise.array, lower, upper, training, generator),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6297,7 +6281,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.like_contiguous(self.array)
     plan1 = rules.like_contiguous(self.array)
     (self_,) = plan0.operands
-    result0, result1 = activations_kernels.log_sigmoid(np, self_)
+    result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6308,7 +6292,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
     (self_,) = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(buffer)
-    result0, result1 = activations_kernels.log_sigmoid(np, self_)
+    result0, result1 = results_of(activations_kernels.log_sigmoid(np, self_), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, buffer
@@ -6405,7 +6389,7 @@ def nll_loss_forward_default(
     plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
     plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
-    result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6426,7 +6410,7 @@ def nll_loss_forward_output(
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
-    result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, total_weight
@@ -6445,7 +6429,7 @@ def nll_loss2d_forward_default(
     plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
     plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
-    result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6466,7 +6450,7 @@ def nll_loss2d_forward_output(
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
-    result0, result1 = losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(np, self_, target__, weight_, reduction, ignore_index), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, total_weight
@@ -6493,7 +6477,7 @@ def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduct
     plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
     plan1 = rules.multilabel_marks(self.array, target_.array)
     self_, target__ = plan0.operands
-    result0, result1 = losses_kernels.multilabel_margin_loss(np, self_, target__, reduction)
+    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6511,7 +6495,7 @@ def multilabel_margin_loss_forward_output(
     self_, target__ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(is_target)
-    result0, result1 = losses_kernels.multilabel_margin_loss(np, self_, target__, reduction)
+    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(np, self_, target__, reduction), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, is_target
@@ -6622,7 +6606,10 @@ def max_pool2d_with_indices_default(
         positions=True,
     )
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6664,7 +6651,10 @@ def max_pool2d_with_indices_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool2d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -6704,7 +6694,10 @@ def max_pool3d_with_indices_default(
         positions=True,
     )
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6746,7 +6739,10 @@ def max_pool3d_with_indices_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool3d(np, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -6849,7 +6845,7 @@ def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
     plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6866,7 +6862,7 @@ def adaptive_max_pool2d_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -6877,7 +6873,7 @@ def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
     plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -6894,7 +6890,7 @@ def adaptive_max_pool3d_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.adaptive_max_pool(np, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(np, self_, output_size), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -7289,7 +7285,7 @@ def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
 
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = copying_kernels.read_element(np, self.array)
+    result: Scalar = number_of(copying_kernels.read_element(np, self.array), "Scalar")
     return result
 
 
@@ -11259,7 +11255,7 @@ def var_mean_correction_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(np, self_, dim, correction, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -11280,7 +11276,7 @@ def std_mean_correction_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(np, self_, dim, correction, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -12336,7 +12332,7 @@ def native_dropout_out(
     (input_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = dropout_kernels.native_dropout(np, input_, p, train)
+    result0, result1 = results_of(dropout_kernels.native_dropout(np, input_, p, train), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -12363,7 +12359,10 @@ def native_layer_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = results_of(
+        normalization_kernels.layer_norm(np, input_, normalized_shape, weight_, bias_, eps),
+        3,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -12394,16 +12393,9 @@ def native_group_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = normalization_kernels.group_norm_of_rows(
-        np,
-        input_,
-        weight_,
-        bias_,
-        N,
-        C,
-        HxW,
-        group,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.group_norm_of_rows(np, input_, weight_, bias_, N, C, HxW, group, eps),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)

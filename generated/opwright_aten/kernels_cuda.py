@@ -54,8 +54,9 @@ from opwright.kernels import window_functions as window_functions_kernels
 from opwright.kernels import windows as windows_kernels
 from opwright.keys import DENSE_CUDA
 from opwright.options import Layout, MemoryFormat
-from opwright.results import new_result
-from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
+from opwright.results import new_result, results_of, wrap_result
+from opwright.returns import number_of
+from opwright.tensor import Tensor, wrap_view, wrap_views
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")
@@ -2679,7 +2680,7 @@ def isin_Scalar_Tensor(element: Any, test_elements: Tensor, assume_unique: bool,
 
 # equal(Tensor self, Tensor other) -> bool
 def equal(self: Tensor, other: Tensor) -> bool:
-    result: bool = copying_kernels.same_elements(cp, self.array, other.array)
+    result: bool = number_of(copying_kernels.same_elements(cp, self.array, other.array), "bool")
     return result
 
 
@@ -3077,7 +3078,7 @@ def max_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.largest_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.largest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3089,7 +3090,7 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
     (self_,) = plan0.operands
     target0 = plan0.target(max)
     target1 = plan1.target(max_values)
-    result0, result1 = reductions_kernels.largest_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.largest_and_position(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return max, max_values
@@ -3116,7 +3117,7 @@ def min_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.smallest_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3128,7 +3129,7 @@ def min_dim_min(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices:
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(min_indices)
-    result0, result1 = reductions_kernels.smallest_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_position(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, min_indices
@@ -3188,7 +3189,7 @@ def aminmax_default(self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tenso
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3200,7 +3201,7 @@ def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: 
     (self_,) = plan0.operands
     target0 = plan0.target(min)
     target1 = plan1.target(max)
-    result0, result1 = reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim)
+    result0, result1 = results_of(reductions_kernels.smallest_and_largest(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return min, max
@@ -3262,7 +3263,7 @@ def var_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3271,7 +3272,7 @@ def std_mean_correction(self: Tensor, dim: list[int] | None, correction: Any, ke
     plan0 = rules.reduce(self.array, dim, keepdim, kind="real", accepts="floating complex")
     plan1 = rules.reduce(self.array, dim, keepdim, accepts="floating complex")
     (self_,) = plan0.operands
-    result0, result1 = reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3294,7 +3295,7 @@ def cummax_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = scans_kernels.running_largest(cp, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_largest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3305,7 +3306,7 @@ def cummax_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = scans_kernels.running_largest(cp, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_largest(cp, self_, dim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3316,7 +3317,7 @@ def cummin_default(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     plan0 = rules.scan(self.array, dim, kind="default", accepts="bool integer floating")
     plan1 = rules.scan(self.array, dim, kind="long", accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = scans_kernels.running_smallest(cp, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_smallest(cp, self_, dim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3327,7 +3328,7 @@ def cummin_out(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = scans_kernels.running_smallest(cp, self_, dim)
+    result0, result1 = results_of(scans_kernels.running_smallest(cp, self_, dim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3345,7 +3346,7 @@ def sort_default(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tens
     plan0 = rules.sort(self.array, dim)
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.sort(cp, self_, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort(cp, self_, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3357,7 +3358,7 @@ def sort_values(self: Tensor, dim: int, descending: bool, values: Tensor, indice
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.sort(cp, self_, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort(cp, self_, dim, descending), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3368,7 +3369,7 @@ def sort_stable(self: Tensor, stable: bool | None, dim: int, descending: bool) -
     plan0 = rules.sort(self.array, dim)
     plan1 = rules.sort(self.array, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.sort_stable(cp, self_, stable, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort_stable(cp, self_, stable, dim, descending), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3387,7 +3388,7 @@ def sort_values_stable(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.sort_stable(cp, self_, stable, dim, descending)
+    result0, result1 = results_of(sorting_kernels.sort_stable(cp, self_, stable, dim, descending), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3398,7 +3399,7 @@ def topk_default(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) ->
     plan0 = rules.topk(self.array, k, dim)
     plan1 = rules.topk(self.array, k, dim, positions=True)
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.topk(cp, self_, k, dim, largest, sorted)
+    result0, result1 = results_of(sorting_kernels.topk(cp, self_, k, dim, largest, sorted), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3418,7 +3419,7 @@ def topk_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.topk(cp, self_, k, dim, largest, sorted)
+    result0, result1 = results_of(sorting_kernels.topk(cp, self_, k, dim, largest, sorted), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3429,7 +3430,7 @@ def kthvalue_default(self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Ten
     plan0 = rules.kthvalue(self.array, k, dim, keepdim)
     plan1 = rules.kthvalue(self.array, k, dim, keepdim, kind="long")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.kthvalue(cp, self_, k, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.kthvalue(cp, self_, k, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3448,7 +3449,7 @@ def kthvalue_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.kthvalue(cp, self_, k, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.kthvalue(cp, self_, k, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3466,7 +3467,7 @@ def median_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.median_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.median_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3478,7 +3479,7 @@ def median_dim_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, ind
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.median_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.median_and_position(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3496,7 +3497,7 @@ def nanmedian_dim(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.nanmedian_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3514,7 +3515,7 @@ def nanmedian_dim_values(
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.nanmedian_and_position(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.nanmedian_and_position(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3525,7 +3526,7 @@ def mode_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]
     plan0 = rules.reduce(self.array, dim, keepdim, nonempty=True, accepts="bool integer floating")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="long", nonempty=True, accepts="bool integer floating")
     (self_,) = plan0.operands
-    result0, result1 = sorting_kernels.mode(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.mode(cp, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3537,7 +3538,7 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
     (self_,) = plan0.operands
     target0 = plan0.target(values)
     target1 = plan1.target(indices)
-    result0, result1 = sorting_kernels.mode(cp, self_, dim, keepdim)
+    result0, result1 = results_of(sorting_kernels.mode(cp, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return values, indices
@@ -3545,8 +3546,8 @@ def mode_values(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: 
 
 # _unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)
 def _unique_default(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    result0, result1 = uniqueness_kernels.unique_and_inverse(cp, self.array, sorted, return_inverse)
-    return wrap(result0), wrap(result1)
+    result0, result1 = results_of(uniqueness_kernels.unique_and_inverse(cp, self.array, sorted, return_inverse), 2)
+    return wrap_result(result0), wrap_result(result1)
 
 
 # _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor,
@@ -3557,8 +3558,11 @@ def _unique2_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique(cp, self.array, sorted, return_inverse, return_counts)
-    return wrap(result0), wrap(result1), wrap(result2)
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique(cp, self.array, sorted, return_inverse, return_counts),
+        3,
+    )
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) ->
@@ -3570,15 +3574,11 @@ def unique_dim_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_slices(
-        cp,
-        self.array,
-        dim,
-        sorted,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_slices(cp, self.array, dim, sorted, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor,
@@ -3589,8 +3589,11 @@ def unique_consecutive_default(
     return_counts: bool,
     dim: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_neighbours(cp, self.array, return_inverse, return_counts, dim)
-    return wrap(result0), wrap(result1), wrap(result2)
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_neighbours(cp, self.array, return_inverse, return_counts, dim),
+        3,
+    )
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor,
@@ -3601,14 +3604,11 @@ def unique_dim_consecutive_default(
     return_inverse: bool,
     return_counts: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result0, result1, result2 = uniqueness_kernels.unique_neighbour_slices(
-        cp,
-        self.array,
-        dim,
-        return_inverse,
-        return_counts,
+    result0, result1, result2 = results_of(
+        uniqueness_kernels.unique_neighbour_slices(cp, self.array, dim, return_inverse, return_counts),
+        3,
     )
-    return wrap(result0), wrap(result1), wrap(result2)
+    return wrap_result(result0), wrap_result(result1), wrap_result(result2)
 
 
 # searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str?
@@ -3660,7 +3660,7 @@ def bucketize_Scalar(self: Any, boundaries: Tensor, out_int32: bool, right: bool
 # bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
 def bincount_default(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     weights_ = None if weights is None else weights.array
-    return wrap(bins_kernels.bincount(cp, self.array, weights_, minlength))
+    return wrap_result(bins_kernels.bincount(cp, self.array, weights_, minlength))
 
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
@@ -3677,7 +3677,7 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, weight: Tensor | None, den
     plan0 = rules.histogram(self.array, bins.array, weight_)
     plan1 = rules.histogram(self.array, bins.array, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
-    result0, result1 = bins_kernels.histogram_between(cp, self_, bins_, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram_between(cp, self_, bins_, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3697,7 +3697,7 @@ def histogram_bins_tensor_out(
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
-    result0, result1 = bins_kernels.histogram_between(cp, self_, bins_, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram_between(cp, self_, bins_, weight_, density), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return hist, bin_edges
@@ -3716,7 +3716,7 @@ def histogram_bin_ct(
     plan0 = rules.histogram(self.array, bins, weight_, bounds=range)
     plan1 = rules.histogram(self.array, bins, weight_, edges=True)
     self_, bins_, weight_ = plan0.operands
-    result0, result1 = bins_kernels.histogram(cp, self_, bins_, range, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram(cp, self_, bins_, range, weight_, density), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3737,7 +3737,7 @@ def histogram_bin_ct_out(
     self_, bins_, weight_ = plan0.operands
     target0 = plan0.target(hist)
     target1 = plan1.target(bin_edges)
-    result0, result1 = bins_kernels.histogram(cp, self_, bins_, range, weight_, density)
+    result0, result1 = results_of(bins_kernels.histogram(cp, self_, bins_, range, weight_, density), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return hist, bin_edges
@@ -3843,7 +3843,7 @@ def linalg_inv_ex_default(A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor
     plan0 = rules.decomposed("linalg.inv", A.array, "m,n", columns=True)
     plan1 = rules.decomposed("linalg.inv", A.array, "", kind="info")
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.inverse_and_info(cp, A_, check_errors)
+    result0, result1 = results_of(decompositions_kernels.inverse_and_info(cp, A_, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -3855,7 +3855,7 @@ def linalg_inv_ex_inverse(A: Tensor, check_errors: bool, inverse: Tensor, info: 
     (A_,) = plan0.operands
     target0 = plan0.target(inverse)
     target1 = plan1.target(info)
-    result0, result1 = decompositions_kernels.inverse_and_info(cp, A_, check_errors)
+    result0, result1 = results_of(decompositions_kernels.inverse_and_info(cp, A_, check_errors), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return inverse, info
@@ -3874,7 +3874,10 @@ def _linalg_solve_ex_default(
     plan2 = rules.decomposed("linalg.solve", A.array, "m", kind="info")
     plan3 = rules.decomposed("linalg.solve", A.array, "", kind="info")
     A_, B_ = plan0.operands
-    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(cp, A_, B_, left, check_errors)
+    result0, result1, result2, result3 = results_of(
+        decompositions_kernels.solution_and_factors(cp, A_, B_, left, check_errors),
+        4,
+    )
     return (
         new_result(plan0, result0),
         new_result(plan1, result1),
@@ -3905,7 +3908,10 @@ def _linalg_solve_ex_result(
     target1 = plan1.target(LU)
     target2 = plan2.target(pivots)
     target3 = plan3.target(info)
-    result0, result1, result2, result3 = decompositions_kernels.solution_and_factors(cp, A_, B_, left, check_errors)
+    result0, result1, result2, result3 = results_of(
+        decompositions_kernels.solution_and_factors(cp, A_, B_, left, check_errors),
+        4,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -3932,13 +3938,9 @@ def triangular_solve_default(
     plan0 = rules.solution("triangular_solve", A.array, self.array)
     plan1 = rules.coefficients("triangular_solve", A.array, self.array)
     A_, self_ = plan0.operands
-    result0, result1 = decompositions_kernels.solve_transposed_triangular(
-        cp,
-        self_,
-        A_,
-        upper,
-        transpose,
-        unitriangular,
+    result0, result1 = results_of(
+        decompositions_kernels.solve_transposed_triangular(cp, self_, A_, upper, transpose, unitriangular),
+        2,
     )
     return new_result(plan0, result0), new_result(plan1, result1)
 
@@ -3959,13 +3961,9 @@ def triangular_solve_X(
     A_, self_ = plan0.operands
     target0 = plan0.target(X)
     target1 = plan1.target(M)
-    result0, result1 = decompositions_kernels.solve_transposed_triangular(
-        cp,
-        self_,
-        A_,
-        upper,
-        transpose,
-        unitriangular,
+    result0, result1 = results_of(
+        decompositions_kernels.solve_transposed_triangular(cp, self_, A_, upper, transpose, unitriangular),
+        2,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -3999,7 +3997,7 @@ def _linalg_det_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     plan1 = rules.decomposed("linalg.det", A.array, "m,n", columns=True)
     plan2 = rules.decomposed("linalg.det", A.array, "m", kind="info")
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.determinant(cp, A_)
+    result0, result1, result2 = results_of(decompositions_kernels.determinant(cp, A_), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -4013,7 +4011,7 @@ def _linalg_det_result(A: Tensor, result_: Tensor, LU: Tensor, pivots: Tensor) -
     target0 = plan0.target(result_)
     target1 = plan1.target(LU)
     target2 = plan2.target(pivots)
-    result0, result1, result2 = decompositions_kernels.determinant(cp, A_)
+    result0, result1, result2 = results_of(decompositions_kernels.determinant(cp, A_), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -4027,7 +4025,7 @@ def _linalg_slogdet_default(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     plan2 = rules.decomposed("linalg.slogdet", A.array, "m,n", columns=True)
     plan3 = rules.decomposed("linalg.slogdet", A.array, "m", kind="info")
     (A_,) = plan0.operands
-    result0, result1, result2, result3 = decompositions_kernels.log_determinant(cp, A_)
+    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(cp, A_), 4)
     return (
         new_result(plan0, result0),
         new_result(plan1, result1),
@@ -4054,7 +4052,7 @@ def _linalg_slogdet_sign(
     target1 = plan1.target(logabsdet)
     target2 = plan2.target(LU)
     target3 = plan3.target(pivots)
-    result0, result1, result2, result3 = decompositions_kernels.log_determinant(cp, A_)
+    result0, result1, result2, result3 = results_of(decompositions_kernels.log_determinant(cp, A_), 4)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -4066,7 +4064,7 @@ def _linalg_slogdet_sign(
 def linalg_lu_factor_ex_default(A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.lu_factors(A.array, pivot)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors)
+    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -4085,7 +4083,7 @@ def linalg_lu_factor_ex_out(
     target0 = plan0.target(LU)
     target1 = plan1.target(pivots)
     target2 = plan2.target(info)
-    result0, result1, result2 = decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors)
+    result0, result1, result2 = results_of(decompositions_kernels.lu_and_info(cp, A_, pivot, check_errors), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -4096,7 +4094,7 @@ def linalg_lu_factor_ex_out(
 def linalg_lu_default(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.lu_parts(A.array, pivot)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.lu(cp, A_, pivot)
+    result0, result1, result2 = results_of(decompositions_kernels.lu(cp, A_, pivot), 3)
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -4108,7 +4106,7 @@ def linalg_lu_out(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tu
     target0 = plan0.target(P)
     target1 = plan1.target(L)
     target2 = plan2.target(U)
-    result0, result1, result2 = decompositions_kernels.lu(cp, A_, pivot)
+    result0, result1, result2 = results_of(decompositions_kernels.lu(cp, A_, pivot), 3)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -4120,7 +4118,7 @@ def linalg_cholesky_ex_default(self: Tensor, upper: bool, check_errors: bool) ->
     plan0 = rules.decomposed("linalg.cholesky", self.array, "m,n", columns=True)
     plan1 = rules.decomposed("linalg.cholesky", self.array, "", kind="info")
     (self_,) = plan0.operands
-    result0, result1 = decompositions_kernels.cholesky_and_info(cp, self_, upper, check_errors)
+    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(cp, self_, upper, check_errors), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4138,7 +4136,7 @@ def linalg_cholesky_ex_L(
     (self_,) = plan0.operands
     target0 = plan0.target(L)
     target1 = plan1.target(info)
-    result0, result1 = decompositions_kernels.cholesky_and_info(cp, self_, upper, check_errors)
+    result0, result1 = results_of(decompositions_kernels.cholesky_and_info(cp, self_, upper, check_errors), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return L, info
@@ -4148,7 +4146,7 @@ def linalg_cholesky_ex_L(
 def linalg_qr_default(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     plan0, plan1 = rules.qr(A.array, mode)
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.qr(cp, A_, mode)
+    result0, result1 = results_of(decompositions_kernels.qr(cp, A_, mode), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4158,7 +4156,7 @@ def linalg_qr_out(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, T
     (A_,) = plan0.operands
     target0 = plan0.target(Q)
     target1 = plan1.target(R)
-    result0, result1 = decompositions_kernels.qr(cp, A_, mode)
+    result0, result1 = results_of(decompositions_kernels.qr(cp, A_, mode), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return Q, R
@@ -4173,7 +4171,7 @@ def _linalg_eigh_default(A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor,
         else rules.not_computed("linalg.eigh", A.array)
     )
     (A_,) = plan0.operands
-    result0, result1 = decompositions_kernels.eigh(cp, A_, UPLO, compute_v)
+    result0, result1 = results_of(decompositions_kernels.eigh(cp, A_, UPLO, compute_v), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4195,7 +4193,7 @@ def _linalg_eigh_eigenvalues(
     (A_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
-    result0, result1 = decompositions_kernels.eigh(cp, A_, UPLO, compute_v)
+    result0, result1 = results_of(decompositions_kernels.eigh(cp, A_, UPLO, compute_v), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return eigenvalues, eigenvectors
@@ -4206,7 +4204,7 @@ def linalg_eig_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.decomposed("linalg.eig", self.array, "m", kind="complex")
     plan1 = rules.decomposed("linalg.eig", self.array, "m,n", kind="complex", columns=True)
     (self_,) = plan0.operands
-    result0, result1 = decompositions_kernels.eig(cp, self_)
+    result0, result1 = results_of(decompositions_kernels.eig(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4218,7 +4216,7 @@ def linalg_eig_out(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> t
     (self_,) = plan0.operands
     target0 = plan0.target(eigenvalues)
     target1 = plan1.target(eigenvectors)
-    result0, result1 = decompositions_kernels.eig(cp, self_)
+    result0, result1 = results_of(decompositions_kernels.eig(cp, self_), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return eigenvalues, eigenvectors
@@ -4241,12 +4239,9 @@ def _linalg_svd_default(
 ) -> tuple[Tensor, Tensor, Tensor]:
     plan0, plan1, plan2 = rules.svd(A.array, full_matrices, compute_uv, driver)
     (A_,) = plan0.operands
-    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
-        cp,
-        A_,
-        full_matrices,
-        compute_uv,
-        driver,
+    result0, result1, result2 = results_of(
+        decompositions_kernels.singular_value_decomposition(cp, A_, full_matrices, compute_uv, driver),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -4267,12 +4262,9 @@ def _linalg_svd_U(
     target0 = plan0.target(U)
     target1 = plan1.target(S)
     target2 = plan2.target(Vh)
-    result0, result1, result2 = decompositions_kernels.singular_value_decomposition(
-        cp,
-        A_,
-        full_matrices,
-        compute_uv,
-        driver,
+    result0, result1, result2 = results_of(
+        decompositions_kernels.singular_value_decomposition(cp, A_, full_matrices, compute_uv, driver),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -4455,7 +4447,7 @@ def repeat_default(self: Tensor, repeats: list[int]) -> Tensor:
 
 # repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor
 def repeat_interleave_Tensor(repeats: Tensor, output_size: int | None) -> Tensor:
-    return wrap(rearranging_kernels.counted(cp, repeats.array, output_size))
+    return wrap_result(rearranging_kernels.counted(cp, repeats.array, output_size))
 
 
 # block_diag(Tensor[] tensors) -> Tensor
@@ -4748,7 +4740,7 @@ def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 # nonzero(Tensor self) -> Tensor
 def nonzero_default(self: Tensor) -> Tensor:
-    return wrap(indexing_kernels.positions(cp, self.array))
+    return wrap_result(indexing_kernels.positions(cp, self.array))
 
 
 # tril(Tensor self, SymInt diagonal=0) -> Tensor
@@ -4805,7 +4797,7 @@ def native_dropout_default(input: Tensor, p: float, train: bool | None) -> tuple
     plan0 = rules.native_dropout(input.array, p, train)
     plan1 = rules.dropout_mask(input.array)
     (input_,) = plan0.operands
-    result0, result1 = dropout_kernels.native_dropout(cp, input_, p, train)
+    result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -4824,7 +4816,10 @@ def native_layer_norm_default(
     plan1 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
     plan2 = rules.layer_norm_statistics(input.array, normalized_shape, weight_, bias_)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = results_of(
+        normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps),
+        3,
+    )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
 
@@ -4846,16 +4841,9 @@ def native_group_norm_default(
     plan1 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     plan2 = rules.group_norm_statistics(input.array, weight_, bias_, N, group)
     input_, weight_, bias_ = plan0.operands
-    result0, result1, result2 = normalization_kernels.group_norm_of_rows(
-        cp,
-        input_,
-        weight_,
-        bias_,
-        N,
-        C,
-        HxW,
-        group,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.group_norm_of_rows(cp, input_, weight_, bias_, N, C, HxW, group, eps),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -4881,16 +4869,19 @@ def _native_batch_norm_legit_functional(
     plan3 = rules.like(running_mean.array)
     plan4 = rules.like(running_var.array)
     input_, weight_, bias_, running_mean_, running_var_ = plan0.operands
-    result0, result1, result2, result3, result4 = normalization_kernels.batch_norm_with_running(
-        cp,
-        input_,
-        weight_,
-        bias_,
-        running_mean_,
-        running_var_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2, result3, result4 = results_of(
+        normalization_kernels.batch_norm_with_running(
+            cp,
+            input_,
+            weight_,
+            bias_,
+            running_mean_,
+            running_var_,
+            training,
+            momentum,
+            eps,
+        ),
+        5,
     )
     return (
         new_result(plan0, result0),
@@ -4917,14 +4908,9 @@ def _native_batch_norm_legit_no_stats(
     plan1 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
     plan2 = rules.batch_norm_statistics(input.array, weight_, bias_, None, None, training)
     input_, weight_, bias_, _, _ = plan0.operands
-    result0, result1, result2 = normalization_kernels.batch_norm_of_input(
-        cp,
-        input_,
-        weight_,
-        bias_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.batch_norm_of_input(cp, input_, weight_, bias_, training, momentum, eps),
+        3,
     )
     return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
 
@@ -4952,14 +4938,9 @@ def _native_batch_norm_legit_no_stats_out(
     target0 = plan0.target(out)
     target1 = plan1.target(save_mean)
     target2 = plan2.target(save_invstd)
-    result0, result1, result2 = normalization_kernels.batch_norm_of_input(
-        cp,
-        input_,
-        weight_,
-        bias_,
-        training,
-        momentum,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.batch_norm_of_input(cp, input_, weight_, bias_, training, momentum, eps),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
@@ -5022,7 +5003,10 @@ def rrelu_with_noise_functional(
     plan0 = rules.rrelu(self.array, lower, upper)
     plan1 = rules.like(noise.array)
     (self_,) = plan0.operands
-    result0, result1 = activations_kernels.rrelu_with_slopes(cp, self_, noise.array, lower, upper, training, generator)
+    result0, result1 = results_of(
+        activations_kernels.rrelu_with_slopes(cp, self_, noise.array, lower, upper, training, generator),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5038,7 +5022,7 @@ def log_sigmoid_forward_default(self: Tensor) -> tuple[Tensor, Tensor]:
     plan0 = rules.like_contiguous(self.array)
     plan1 = rules.like_contiguous(self.array)
     (self_,) = plan0.operands
-    result0, result1 = activations_kernels.log_sigmoid(cp, self_)
+    result0, result1 = results_of(activations_kernels.log_sigmoid(cp, self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5049,7 +5033,7 @@ def log_sigmoid_forward_output(self: Tensor, output: Tensor, buffer: Tensor) -> 
     (self_,) = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(buffer)
-    result0, result1 = activations_kernels.log_sigmoid(cp, self_)
+    result0, result1 = results_of(activations_kernels.log_sigmoid(cp, self_), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, buffer
@@ -5146,7 +5130,7 @@ def nll_loss_forward_default(
     plan0 = rules.class_loss(self.array, target_.array, weight_, reduction)
     plan1 = rules.class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
-    result0, result1 = losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5167,7 +5151,7 @@ def nll_loss_forward_output(
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
-    result0, result1 = losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, total_weight
@@ -5186,7 +5170,7 @@ def nll_loss2d_forward_default(
     plan0 = rules.image_class_loss(self.array, target_.array, weight_, reduction)
     plan1 = rules.image_class_loss(self.array, target_.array, weight_, 1)
     self_, target__, weight_ = plan0.operands
-    result0, result1 = losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5207,7 +5191,7 @@ def nll_loss2d_forward_output(
     self_, target__, weight_ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(total_weight)
-    result0, result1 = losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index)
+    result0, result1 = results_of(losses_kernels.nll_loss(cp, self_, target__, weight_, reduction, ignore_index), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, total_weight
@@ -5234,7 +5218,7 @@ def multilabel_margin_loss_forward_default(self: Tensor, target_: Tensor, reduct
     plan0 = rules.multilabel_loss(self.array, target_.array, reduction)
     plan1 = rules.multilabel_marks(self.array, target_.array)
     self_, target__ = plan0.operands
-    result0, result1 = losses_kernels.multilabel_margin_loss(cp, self_, target__, reduction)
+    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(cp, self_, target__, reduction), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5252,7 +5236,7 @@ def multilabel_margin_loss_forward_output(
     self_, target__ = plan0.operands
     target0 = plan0.target(output)
     target1 = plan1.target(is_target)
-    result0, result1 = losses_kernels.multilabel_margin_loss(cp, self_, target__, reduction)
+    result0, result1 = results_of(losses_kernels.multilabel_margin_loss(cp, self_, target__, reduction), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return output, is_target
@@ -5363,7 +5347,10 @@ def max_pool2d_with_indices_default(
         positions=True,
     )
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5405,7 +5392,10 @@ def max_pool2d_with_indices_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool2d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -5445,7 +5435,10 @@ def max_pool3d_with_indices_default(
         positions=True,
     )
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5487,7 +5480,10 @@ def max_pool3d_with_indices_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode)
+    result0, result1 = results_of(
+        pooling_kernels.max_pool3d(cp, self_, kernel_size, stride, padding, dilation, ceil_mode),
+        2,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -5590,7 +5586,7 @@ def adaptive_max_pool2d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan0 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d")
     plan1 = rules.adaptive_pool(self.array, 2, output_size, name="adaptive_max_pool2d", positions=True)
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.adaptive_max_pool(cp, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5607,7 +5603,7 @@ def adaptive_max_pool2d_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.adaptive_max_pool(cp, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -5618,7 +5614,7 @@ def adaptive_max_pool3d_default(self: Tensor, output_size: list[int]) -> tuple[T
     plan0 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d")
     plan1 = rules.adaptive_pool(self.array, 3, output_size, name="adaptive_max_pool3d", positions=True)
     (self_,) = plan0.operands
-    result0, result1 = pooling_kernels.adaptive_max_pool(cp, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -5635,7 +5631,7 @@ def adaptive_max_pool3d_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out)
     target1 = plan1.target(indices)
-    result0, result1 = pooling_kernels.adaptive_max_pool(cp, self_, output_size)
+    result0, result1 = results_of(pooling_kernels.adaptive_max_pool(cp, self_, output_size), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out, indices
@@ -6030,7 +6026,7 @@ def _assert_async_msg(self: Tensor, assert_msg: str) -> None:
 
 # _local_scalar_dense(Tensor self) -> Scalar
 def _local_scalar_dense(self: Tensor) -> Scalar:
-    result: Scalar = copying_kernels.read_element(cp, self.array)
+    result: Scalar = number_of(copying_kernels.read_element(cp, self.array), "Scalar")
     return result
 
 
@@ -9931,7 +9927,7 @@ def var_mean_correction_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.variance_and_mean(cp, self_, dim, correction, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -9952,7 +9948,7 @@ def std_mean_correction_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim)
+    result0, result1 = results_of(reductions_kernels.deviation_and_mean(cp, self_, dim, correction, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -11008,7 +11004,7 @@ def native_dropout_out(
     (input_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = dropout_kernels.native_dropout(cp, input_, p, train)
+    result0, result1 = results_of(dropout_kernels.native_dropout(cp, input_, p, train), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1
@@ -11035,7 +11031,10 @@ def native_layer_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps)
+    result0, result1, result2 = results_of(
+        normalization_kernels.layer_norm(cp, input_, normalized_shape, weight_, bias_, eps),
+        3,
+    )
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     plan2.store(result2, target2)
@@ -11066,16 +11065,9 @@ def native_group_norm_out(
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
     target2 = plan2.target(out2)
-    result0, result1, result2 = normalization_kernels.group_norm_of_rows(
-        cp,
-        input_,
-        weight_,
-        bias_,
-        N,
-        C,
-        HxW,
-        group,
-        eps,
+    result0, result1, result2 = results_of(
+        normalization_kernels.group_norm_of_rows(cp, input_, weight_, bias_, N, C, HxW, group, eps),
+        3,
     )
     plan0.store(result0, target0)
     plan1.store(result1, target1)

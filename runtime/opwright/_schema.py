@@ -32,6 +32,7 @@ _REFUSED: Final = frozenset(
         "duplicate-return",
         "default-order",
         "default-type",
+        "vararg-default",
         "type-arguments",
         "reserved-overload",
     }
@@ -59,8 +60,11 @@ def parse(text: str) -> FunctionSchema:
 
 
 def parse_definition(text: str) -> FunctionSchema:
-    """The schema of an operator to define. Raises RegistrationError for one that cannot be: unknown types, two
-    arguments of one name, one without default after one with, custom classes (there are none to register)."""
+    """Return the schema of an operator to define.
+
+    Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
+    one with, a default before `...`, a device without quotes, custom classes (there are none to register).
+    """
     from opwright_codegen.schema_rules import schema_problems
 
     schema = parse(text)

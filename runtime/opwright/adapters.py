@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from opwright.devices import is_array
 from opwright.keys import KeySet
 from opwright.returns import return_checker
 from opwright.tensor import Tensor, wrap, wrap_view
@@ -12,7 +13,7 @@ from opwright.tensor import Tensor, wrap, wrap_view
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["adapt_array_kernel", "adapt_boxed", "adapt_user_kernel"]
+__all__ = ["adapt_array_kernel", "adapt_boxed", "adapt_composite", "adapt_user_kernel"]
 
 Function = Callable[..., Any]
 
@@ -36,6 +37,21 @@ def adapt_user_kernel(operator: Operator, function: Function) -> Function:
         positional, keywords = split(args)
         return check(function(*positional, **keywords))
 
+    return call
+
+
+def adapt_composite(operator: Operator, function: Function) -> Function:
+    """A composite of a schema file. What functions of users return is checked; ours and expressions are as they are."""
+    module = getattr(function, "__module__", None) or ""
+    if module.startswith("opwright") or module.endswith(".composites"):
+        return function
+    check = return_checker(operator, function, refuses_none=True)
+
+    def call(*args: Any) -> Any:
+        result = function(*args)
+        return result if (is_one and isinstance(result, Tensor)) or is_array(result) else check(result)
+
+    is_one = operator.signature.returns == ("Tensor",)
     return call
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 from opwright import forward_rules
-from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_user_kernel
+from opwright.adapters import adapt_array_kernel, adapt_boxed, adapt_composite, adapt_user_kernel
 from opwright.devices import Device, backend_named
 from opwright.dispatch_errors import ambiguous, missing, unbound
 from opwright.dispatch_table import AMBIGUOUS, Entry
@@ -144,7 +144,8 @@ def _calling(
         return _fake_kernel("mixed", operator)
     match kernel:
         case Composite(function):
-            return _fake_kernel("in_mode", function) if keys & META else function
+            checked = adapt_composite(operator, function)
+            return _fake_kernel("in_mode", checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, KeySet(operator.without_fallthrough(keys)))

@@ -13,7 +13,7 @@ from opwright import plugins
 from opwright.compose import compose, compose_arrays, find_unloaded
 from opwright.conversion import Mismatch
 from opwright.errors import DispatchError, RegistrationError
-from opwright.introspection import ShownSignature
+from opwright.introspection import ShownDocstring, ShownSignature
 from opwright.keys import ARRAYS, DispatchKey, KeySet
 from opwright.lost import lost_definitions, lost_operators, why_lost
 from opwright.missing import did_you_mean
@@ -46,12 +46,12 @@ class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
-    `where` says where it is declared. Making one defines it; a name that is
-    taken raises RegistrationError.
+    `where` says where it is declared, `doc` what its declaration says that it does. Making one defines it; a name
+    that is taken raises RegistrationError.
     """
 
     __slots__ = (
-        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "forward_rule", "kwarg_only",
+        "__weakref__", "_signature", "_stub", "arguments", "base", "declaration", "doc", "forward_rule", "kwarg_only",
         "namespace", "overload", "result", "straight_stub", "table", "tags",
     )  # fmt: skip
     __signature__ = ShownSignature()
@@ -75,6 +75,7 @@ class Operator(OverloadFacts):
         self.kwarg_only = kwarg_only
         self.tags = tags
         self.table: dict[int, Kernel] = {}
+        self.doc = ""
         self.stub = None
         self.result: Callable[..., Any] | None = None  # makes of several results one with names
         self.forward_rule: ForwardRule | None = None  # (`forward_rules`)
@@ -116,6 +117,8 @@ class Operator(OverloadFacts):
     @stub.setter
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
+        if doc := getattr(stub, "__doc__", None):
+            self.doc = inspect.cleandoc(doc)
         # The stub, where its parameters are the operator's: one of `**kwargs` comes back here to have them bound.
         code = getattr(stub, "__code__", None)
         self.straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARKEYWORDS else None
@@ -255,6 +258,9 @@ class Operator(OverloadFacts):
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}{self.declaration}>"
+
+
+Operator.__doc__ = ShownDocstring(Operator.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
 def _at(operator: Operator) -> str:

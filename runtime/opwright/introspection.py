@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from opwright.dispatcher import Operator
     from opwright.packets import Packet
 
-__all__ = ["ShownSignature", "declarations", "place_of"]
+__all__ = ["ShownDocstring", "ShownSignature", "described", "place_of"]
 
 
-def declarations(operators: Iterable[Operator]) -> str:
-    """The declarations of operators, one a line: the docstring of a function that stands for them."""
-    return "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])
+def described(operators: Iterable[Operator]) -> str:
+    """Return the docstring of a function that stands for operators: what each `doc:` says, once, and declarations."""
+    operators = tuple(operators)
+    docs = dict.fromkeys(operator.doc for operator in operators if operator.doc)
+    return "\n\n".join((*docs, "\n".join([f"{operator.name}{operator.declaration}" for operator in operators])))
 
 
 def place_of(function: Callable[..., Any]) -> str:
@@ -28,6 +30,19 @@ def place_of(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", None) or repr(function)
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+
+
+class ShownDocstring:
+    """As `__doc__` of a class: its own docstring, and for an instance what `help` shows of the operators it is."""
+
+    def __init__(self, own: str | None) -> None:
+        self._own = own
+
+    def __get__(self, callee: Operator | Packet | None, owner: type) -> str | None:
+        if callee is None:
+            return self._own
+        overloads = getattr(callee, "operators", None)
+        return described([callee] if overloads is None else overloads.values())  # type: ignore[list-item]  # as below
 
 
 class ShownSignature:

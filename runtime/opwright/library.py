@@ -15,6 +15,7 @@ from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.missing import missing_attribute
+from opwright.out_variants import check_out_variant, to_out_variant
 from opwright.places import caller
 from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel, lock
 from opwright.registry import Handle, key_of_device, register
@@ -34,9 +35,26 @@ if TYPE_CHECKING:
     from opwright.testing.checking import opcheck
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "impl_abstract", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd",
-    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
+    "CustomOpDef",
+    "Library",
+    "check_out_variant",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "opcheck",
+    "register_array_kernel",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "to_out_variant",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)

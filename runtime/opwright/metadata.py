@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from opwright.dtypes import (
     dtype_name,
     wrapped_scalar,
 )
+from opwright.kernel_errors import shown, wrong_result
 from opwright.keys import ODD
 from opwright.layouts import Shape
 from opwright.overlap import may_share, overlaps, overlaps_partially
@@ -241,7 +243,7 @@ class Plan:
         """
         form = self.form
         if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
-            result = np.asarray(result)
+            result = _as_array(result)
         if result.shape != form.shape:
             raise self._wrong_shape(result)
         if result.dtype is not form.dtype:
@@ -258,15 +260,11 @@ class Plan:
         if result.dtype is not form.produces and not form.converts:
             known = CANONICAL.get(result.dtype)
             if known is None or not castable(known, form.dtype):
-                from opwright.wrong_results import wrong_result
-
-                raise wrong_result(f"dtype {result.dtype}", dtype_name(form.dtype))
+                raise wrong_result(f"returned dtype {result.dtype}, but {dtype_name(form.dtype)} is declared")
         return cast_array(result, form.dtype)
 
     def _wrong_shape(self, result: Array) -> RuntimeError:
-        from opwright.wrong_results import wrong_result
-
-        return wrong_result(f"shape {list(result.shape)}", str(list(self.form.shape)))
+        return wrong_result(f"returned shape {list(result.shape)}, but {list(self.form.shape)} is declared")
 
     def _is_fresh(self, result: Array) -> bool:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
@@ -361,13 +359,21 @@ class Plan:
             return
         form = self.form
         if not hasattr(result, "astype"):
-            result = np.asarray(result)
+            result = _as_array(result)
         if result.shape != form.shape:
             raise self._wrong_shape(result)
         if result.dtype is not form.dtype:
             result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
+
+
+def _as_array(result: Any) -> Array:
+    """A number or nested list as an array. Raises ContractError for what is none."""
+    if result is not None:
+        with suppress(ValueError, TypeError):  # lists of several lengths
+            return np.asarray(result)
+    raise wrong_result(f"must return an array, but returned {shown(result)}")
 
 
 class PlanApart(Plan):

@@ -12,7 +12,7 @@ from opwright import plugins
 from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
-from opwright.introspection import ShownSignature, declarations
+from opwright.introspection import ShownDocstring, ShownSignature, described
 from opwright.lost import why_lost
 from opwright.missing import did_you_mean, missing_attribute
 from opwright.overloads import overloads, shared_overloads
@@ -60,7 +60,7 @@ class Packet:
         with lock:
             is_of_one = any(operator.stub is stub for operator in self.operators.values())
             self._shared.stub = None if is_of_one and len(self.operators) > 1 else stub
-        stub.__doc__ = declarations(self.operators.values())  # what `help` has to say beyond the signature
+        stub.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
 
     @property
     def __name__(self) -> str:
@@ -150,6 +150,9 @@ class Packet:
 
     def __repr__(self) -> str:
         return f"<Packet {self.name}: {', '.join(self.overloads())}>"
+
+
+Packet.__doc__ = ShownDocstring(Packet.__doc__)  # type: ignore[assignment]  # what instances have too
 
 
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,18 +1,22 @@
-"""From a kernel's answer to the tensor that an operator returns; the tensors among several values."""
+"""From a kernel's answer to what an operator returns, or to the error that says why not; the tensors among values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from numpy import ndarray
 
+from opwright.kernel_errors import shown, wrong_result
 from opwright.keys import DENSE_CPU
 from opwright.metadata import Plan
 from opwright.overlap import may_share
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["new_result", "share_memory", "tensors_of"]
+__all__ = [
+    "new_result", "new_results", "plan_of", "plans_of", "results_of", "share_memory", "tensors_of", "wrap_list",
+    "wrap_result",
+]  # fmt: skip
 
 
 def new_result(plan: Plan, answer: Any) -> Tensor:
@@ -29,6 +33,52 @@ def new_result(plan: Plan, answer: Any) -> Tensor:
     made.edge = None
     made.extra = None
     return made
+
+
+def new_results(plans: Sequence[Plan], answers: Any) -> list[Tensor]:
+    """Return new tensors as the plans say. Raises ContractError where the answer is no list of as many."""
+    return [new_result(plan, answer) for plan, answer in zip(plans, results_of(answers, len(plans)), strict=True)]
+
+
+def results_of(answer: Any, count: int) -> Sequence[Any]:
+    """Return a kernel's answer that has to be several. Raises ContractError for what is no tuple or list of `count`."""
+    if not isinstance(answer, tuple | list):
+        raise wrong_result(f"must return {count} results in a tuple, but returned {shown(answer)}")
+    if len(answer) != count:
+        raise wrong_result(f"must return {count} results, but returned {len(answer)}")
+    return answer
+
+
+def wrap_result(answer: Any) -> Tensor:
+    """Return a new tensor on a kernel's array. Raises ContractError for what is none."""
+    try:
+        return wrap(answer)
+    except TypeError:
+        pass
+    raise wrong_result(f"must return an array, but returned {shown(answer)}")
+
+
+def wrap_list(answer: Any) -> list[Tensor]:
+    """Return new tensors on a kernel's arrays. Raises ContractError for what is no list of arrays."""
+    if not isinstance(answer, tuple | list):
+        raise wrong_result(f"must return a list of arrays, but returned {shown(answer)}")
+    return [wrap_result(item) for item in answer]
+
+
+def plan_of(found: Any) -> Plan:
+    """Return what a rule given by path returned. Raises ContractError for what is no Plan."""
+    if isinstance(found, Plan):
+        return found
+    raise wrong_result(f"must return one Plan, but returned {shown(found)}", "rule")
+
+
+def plans_of(found: Any, count: int | None = None) -> Sequence[Plan]:
+    """Return the plans of several results, `count` or any number. Raises ContractError for what is none of these."""
+    if not isinstance(found, tuple | list) or not all(isinstance(item, Plan) for item in found):
+        raise wrong_result(f"must return a Plan for each result, but returned {shown(found)}", "rule")
+    if count is not None and len(found) != count:
+        raise wrong_result(f"must return {count} plans, one for each result, but returned {len(found)}", "rule")
+    return found
 
 
 def tensors_of(values: Any) -> Iterator[Tensor]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from opwright.conversion import Mismatch, converter, is_tensor_like
 from opwright.dtypes import dtype_name
 from opwright.introspection import place_of
+from opwright.kernel_errors import shown, wrong_result
 from opwright.signature import split_types
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["return_checker", "show_result"]
+__all__ = ["number_of", "return_checker", "show_result"]
 
 _MASK: Final = re.compile(r"bool\[\d")  # says which results are wanted
 _MISSING: Final = "is a return statement missing?"
@@ -67,7 +71,24 @@ class _Returns:
         return RuntimeError(
             f"{operator.name}: {kernel} must return {expected}{which}, but returned "
             f"{_shown(value)}{': ' + hint if hint else ''}\nDeclaration: {operator.name}{operator.declaration}"
+            f"{f', declared at {operator.where}' if operator.where else ''}"
         )
+
+
+def number_of(answer: Any, declared: str) -> Any:
+    """Return a kernel's answer as the type that is declared, which holds no tensors.
+
+    Raises ContractError for what does not convert to it.
+    """
+    convert = _converters.get(declared) or _converters.setdefault(declared, converter(declared))
+    if isinstance(answer, np.ndarray | np.generic) and answer.ndim == 0:
+        answer = answer.item()
+    with suppress(Mismatch):
+        return convert(answer)
+    raise wrong_result(f"must return {declared}, but returned {shown(answer)}")
+
+
+_converters: Final[dict[str, Check]] = {}
 
 
 def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_none: bool = False) -> Check:

@@ -12,12 +12,13 @@ import numpy as np
 
 from opwright import layouts
 from opwright.casting import Castable
-from opwright.devices import Array, Device, backend_of
+from opwright.devices import Array, Device, backend_of, is_array
 from opwright.differentiable import Differentiable
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
 from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
+from opwright.kernel_errors import shown, wrong_result
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
 from opwright.layouts import Shape
 from opwright.options import Layout
@@ -359,14 +360,20 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
             keys |= ODD
         elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)
+    elif hasattr(type(array), "flags"):
+        keys |= odd_bit(array)
+    elif is_array(array):
+        keys |= ODD
     else:
-        keys |= odd_bit(array) if hasattr(type(array), "flags") else ODD
+        raise wrong_result(f"must return a view, but returned {shown(array)}")
     out.keys = keys
     return out
 
 
 def wrap_views(base: Tensor, arrays: Sequence[Array]) -> list[Tensor]:
     """`wrap_view` for each array."""
+    if not isinstance(arrays, tuple | list):
+        raise wrong_result(f"must return a list of views, but returned {shown(arrays)}")
     return [wrap_view(base, array) for array in arrays]
 
 

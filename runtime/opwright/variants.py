@@ -1,8 +1,9 @@
-"""What generated out and in-place variants of composites do with the result: written to an argument, or refused."""
+"""What generated variants of composites do: results written to arguments, or refused; written arguments copied."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import opwright
 from opwright.autograd.recording import check_out
@@ -10,7 +11,18 @@ from opwright.layouts import contiguous_strides
 from opwright.metadata import Form, Plan
 from opwright.tensor import Tensor
 
-__all__ = ["write_out", "write_outs", "write_self"]
+__all__ = ["copy_written", "write_out", "write_outs", "write_self"]
+
+
+_Tensors = TypeVar("_Tensors", Tensor, Tensor | None, list[Tensor])
+
+
+def copy_written(value: _Tensors) -> _Tensors:
+    """Return a copy of a tensor or plain array, copies of those in a list; None stays None."""
+    if value is None:
+        return value
+    copies: Any = [copy_written(item) for item in value] if isinstance(value, list) else opwright.ops.aten.clone(value)
+    return copies  # type: ignore[no-any-return]  # as many as were given
 
 
 def write_out(name: str, out: Tensor, result: Tensor) -> Tensor:

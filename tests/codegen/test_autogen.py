@@ -130,7 +130,7 @@ ADD = """
     CPU, CUDA: xp.add(self, other)
     SparseCPU: sparse_add
   meta: pointwise(self, other)
-  autocast: promote
+  doc: Add the tensors.
   autogen: add_.Tensor, add.out
 """.replace("  python_module: math\n", "")
 
@@ -141,7 +141,7 @@ def test_variants_share_what_their_functional_has() -> None:
     for operator in (inplace, out):
         assert operator.base_name == functional.name
         assert operator.dispatch == functional.dispatch
-        assert operator.autocast == "promote"
+        assert operator.doc == "Add the tensors."
         assert operator.meta is None
     assert str(inplace.schema) == "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"
     assert (

@@ -80,8 +80,7 @@ class TestKeys:
   manual_cpp_binding: TRUE
   tags: [core, pointwise]
   meta: pointwise(self)
-  autocast: promote
-  batch: mypkg.rules:g
+  doc: "What it does.\\n\\n  And how.  "
 - func: h(Tensor self) -> Tensor
   manual_kernel_registration: True
   use_const_ref_for_mutable_tensors: True
@@ -104,7 +103,7 @@ class TestKeys:
         assert (g.python_module, g.category_override, g.device_check) == ("linalg", "dummy", "NoCheck")
         assert (g.device_guard, g.manual_cpp_binding) == (False, True)
         assert g.tags == {"core", "pointwise", "pt2_compliant_tag"}
-        assert (str(g.meta), g.autocast, str(g.batch)) == ("pointwise(self)", "promote", "mypkg.rules:g")
+        assert (str(g.meta), g.doc) == ("pointwise(self)", "What it does.\n\nAnd how.")
         assert h.manual_kernel_registration and h.use_const_ref_for_mutable_tensors
         assert h.tags == {"core", "pt2_compliant_tag"}
 
@@ -266,7 +265,7 @@ class TestHostileText:
 
     def test_newlines_and_quotes_in_every_field(self) -> None:
         nasty = '"a\\nb\'c\\"d"'
-        keys = set(ALL_KEYS) - {"dispatch", "meta", "batch"}  # whose values are any text, parsed later
+        keys = set(ALL_KEYS) - {"dispatch", "meta", "doc"}  # whose values are any text
         for key in sorted(keys):
             func = "" if key == "func" else "  func: f(Tensor self) -> Tensor\n"
             value = f"[{nasty}]" if key in ("precomputed", "cpp_no_default_args") else nasty

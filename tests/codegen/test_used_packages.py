@@ -138,3 +138,46 @@ def test_operators_of_a_namespace_beside_are_not_seen(tmp_path: Path) -> None:
     run = generate_project(tmp_path, schemas, derivatives, kernels="def kernel(self): ...\n")
     assert_refused(run)
     assert f"has no 'op_{two}' to use here" in run.stderr
+
+
+@pytest.mark.parametrize("name, first", [("add.Tensor", "aten::add.Tensor"), ("aten::mm", "aten::mm")])
+def test_show_knows_the_operators_of_used_packages(
+    name: str, first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a configuration, and beside schemas of one's own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text("- func: own::f(Tensor self) -> Tensor\n  dispatch:\n    CPU: xp.sin(self)\n")
+    for schemas in ([], ["own.yaml"]):
+        assert main(["show", name, *schemas]) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"{first}\n  schema    {name.removeprefix('aten::')}(Tensor self, Tensor")
+        assert (
+            "  declared  schemas/" in shown and "  package   opwright_aten\n" in shown and "  kernels_cpu.py" in shown
+        )
+    assert main(["show", "softmx"]) == 1
+    assert "did you mean 'softmax'?" in capsys.readouterr().err
+
+
+def test_one_mistake_is_reported_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variants share the kernels of their entry, and formulas the packages that they may use."""
+    monkeypatch.chdir(tmp_path)
+    entries = (
+        "- func: own::{0}(Tensor self) -> Tensor\n  meta: like(self)\n  dispatch:\n    CPU, CUDA: nowhere\n"
+        "  autogen: {0}_, {0}.out\n"
+        "- func: own::{0}_c(Tensor self) -> Tensor\n  dispatch:\n    CompositeExplicitAutograd: sin(self)\n"
+    )
+    (tmp_path / "own.yaml").write_text(entries.format("f") + entries.format("g"))
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.opwright]\nschemas = ["own.yaml"]\noutput = "own_ops"\nkernels = []\nuses = ["no_such_package"]\n'
+    )
+    assert main(["generate"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.count("no_such_package") <= 2 and shown.count("[used-package]") <= 1
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.opwright]\nschemas = ["own.yaml"]\noutput = "own_ops"\nkernels = []\n'
+    )
+    assert main(["generate"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.count("no kernel is called 'nowhere'") == 2 and shown.endswith("2 errors\n")  # one an entry

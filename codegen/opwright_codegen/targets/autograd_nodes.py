@@ -266,13 +266,21 @@ class NodeBuilder:
         formula = self._formula(derivative)
         if len(self.inputs) == 1 and not self._is_list(self.inputs[0]):
             formula = Tuple((formula,))
+        elif not isinstance(formula, Tuple):
+            count = "len(self.edges)" if len(self.inputs) == 1 else str(len(self.inputs))
+            formula = _counted(formula, count)
         return formula_lines(formula, self._spelling(), 8, "return ")
 
     def _assigned(self, derivative: Derivative) -> str:
         if derivative.reason is not None:
             return self._refused(derivative, 12)
         targets = ", ".join(self._grads[name] for name in derivative.inputs)
-        return formula_lines(self._formula(derivative), self._spelling(), 12, f"{targets} = ")
+        formula = self._formula(derivative)
+        if len(derivative.inputs) > 1 and not isinstance(formula, Tuple):
+            formula = _counted(formula, str(len(derivative.inputs)))
+        elif len(derivative.inputs) == 1 and self._is_list(derivative.inputs[0]):
+            formula = _counted(formula, f"len({self._edges[derivative.inputs[0]]})")
+        return formula_lines(formula, self._spelling(), 12, f"{targets} = ")
 
     def _refused(self, derivative: Derivative, indent: int) -> str:
         name = self.schema.name
@@ -324,3 +332,8 @@ def _unpacked(slot: Slot) -> str:
             return f"unpack_optional(self.{slot.name}, self)"
         case _:
             return f"unpack_all(self.{slot.name}, self)"
+
+
+def _counted(formula: Formula, count: str) -> Formula:
+    """A call that gives several gradients, looked at: a function of users may return another number."""
+    return Call(Verbatim("gradients_of"), (Verbatim("self"), formula, Verbatim(count)))

@@ -4,6 +4,10 @@ Note [Variants of composites]
 An out or in-place variant without a kernel of its own computes what the functional operator of its group does, and
 copies that to the arguments that it writes: `opwright.variants` resizes these, or refuses them, as plans do. Tensor
 options that the variant lacks are those of its first `out`.
+
+Note [Functional variants]
+A functional variant that is made from an operator that writes calls it with copies of the arguments that it writes.
+Its results are those of the operator, and then each copy that the operator does not return.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.annotations import Side, annotation, return_annotation
-from opwright_codegen.bindings import Binding, Inline, VariantOf, composite_bindings
+from opwright_codegen.bindings import Binding, FunctionalOf, Inline, VariantOf, composite_bindings
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.formula_emit import Spelling
 from opwright_codegen.formula_resolve import BUILTINS
@@ -28,8 +32,8 @@ __all__ = ["TEMPLATE", "composite_names", "context"]
 TEMPLATE = "composites.py.j2"
 RESERVED = (
     "Any", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence", "Tensor",
-    "annotations", "builtins", "complex", "dtypes", "item", "math", "ops", "result", "write_out", "write_outs",
-    "write_self", "zip",
+    "annotations", "builtins", "complex", "copy_written", "dtypes", "item", "math", "ops", "result", "write_out",
+    "write_outs", "write_self", "zip",
 )  # fmt: skip
 
 
@@ -75,6 +79,8 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
     match binding.kernel:
         case VariantOf(source):
             statements = _written(binding.view, source, own)
+        case FunctionalOf(source):
+            statements = _on_copies(binding.view, source, own, namer)
         case Inline(formula):
             spelling = Spelling(builtin="builtins." if builtins.hides(BUILTINS) else "", arguments=own)
             formula = spelled(formula, {}, view.calls)
@@ -111,6 +117,21 @@ def _written(variant: OperatorView, source: OperatorView, own: Mapping[str, str]
         formula_lines(call, plain, 4, f"{', '.join(results)} = "),
         *([returned(stored)] if schema.returns else stored),
     ]
+
+
+def _on_copies(variant: OperatorView, source: OperatorView, own: Mapping[str, str], namer: Namer) -> list[str]:
+    """Note [Functional variants]."""
+    copies = {a.name: namer.claim(f"{a.name}_copy") for a in source.schema.mutated_arguments}
+    statements = [f"{copy} = copy_written({own[name]})" for name, copy in copies.items()]
+    returns = source.schema.returns
+    returned_already = {r.annotations for r in returns}
+    rest = [copies[a.name] for a in source.schema.written_order if a.annotations not in returned_already]
+    call = _call(source, variant, {**own, **copies})
+    if not rest:
+        return [*statements, formula_lines(call, Spelling(), 4, "return ")]
+    results = _results(returns)
+    before = f"{', '.join(results)} = " if returns else ""
+    return [*statements, formula_lines(call, Spelling(), 4, before), returned([*results, *rest])]
 
 
 def _call(source: OperatorView, variant: OperatorView, own: Mapping[str, str]) -> Formula:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from opwright_codegen.annotations import Tensors, tensors_in
-from opwright_codegen.bindings import Binding
+from opwright_codegen.bindings import Binding, Named
 from opwright_codegen.formula_ast import Call, Formula, Verbatim
 from opwright_codegen.imports import words_in
-from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
+from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines, quoted
 from opwright_codegen.metas import Plans
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets import kernels
@@ -41,10 +41,16 @@ class _FakeBuilder(ShimBuilder):
             return {a.name for a in self.schema.arguments if a.type.is_tensor_like and a not in outs}
         return super().mentioned()
 
+    def head(self, name: str, tensor: str = "Tensor", returned: str | None = None) -> str:
+        """The `def` line; below a decorator that gives kernels by hand their `get_ctx()`."""
+        line = super().head(name, tensor, returned)
+        by_hand = isinstance(self.binding.kernel, Named) and self.binding.meta is None
+        return f"@fake_kernel({quoted(self.view.name)})\n{line}" if by_hand and name == self.names.general else line
+
     def planned(self, meta: Plans) -> list[str]:
         given = self.given()
         spelling = self.spelling(given)
-        formulas = [self.rule_call(formula) for formula in meta.formulas]
+        formulas = self.plan_formulas(meta)
         place = self._place(given)
         statements = self.unwrapped()
         if self.schema.kind is not SchemaKind.FUNCTIONAL:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opwright_codegen.bindings import BACKENDS, Binding, Inline, Named, Unbound, VariantOf, composite_bindings
+from opwright_codegen.bindings import (
+    BACKENDS,
+    Binding,
+    FunctionalOf,
+    Inline,
+    Named,
+    Unbound,
+    VariantOf,
+    composite_bindings,
+)
 from opwright_codegen.layout import LINE, bracketed, quoted
 from opwright_codegen.targets.autograd import Recording
 from opwright_codegen.targets.composites import composite_names
@@ -71,7 +80,7 @@ def _served(
             return _MODULES[binding.key], (names.general, names.dense, names.arrays)
         case Named(function):
             return quoted(function.module), (function.name, "", "")
-        case Inline() | VariantOf():
+        case Inline() | VariantOf() | FunctionalOf():
             return "COMPOSITES", (composites[binding.view.name, binding.key], "", "")
 
 

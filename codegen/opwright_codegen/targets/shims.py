@@ -11,7 +11,7 @@ from opwright_codegen.elementwise import operands_broadcast
 from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula_emit import Spelling, with_out
 from opwright_codegen.formula_resolve import BUILTINS
-from opwright_codegen.layout import LINE, bracketed, formula_lines, operation
+from opwright_codegen.layout import LINE, bracketed, formula_lines, operation, quoted
 from opwright_codegen.metas import Plans, ViewOf
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Return, SchemaKind
@@ -25,8 +25,10 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plans",
-    "result", "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
+    "fake_kernel", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of",
+    "place_of_first", "plain_dtypes",
+    "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of", "rules", "target",
+    "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -168,13 +170,13 @@ class ShimBuilder:
         if is_list:
             names = ["plans"]
         spelling = self.spelling(given)
-        formulas = [self.rule_call(formula) for formula in meta.formulas]
-        if len(formulas) == len(names):
-            statements += [
-                formula_lines(formula, spelling, 4, f"{name} = ") for name, formula in zip(names, formulas, strict=True)
-            ]
-        else:
-            statements.append(formula_lines(formulas[0], spelling, 4, f"{', '.join(names)} = "))
+        formulas = self.plan_formulas(meta)
+        statements += [
+            formula_lines(formula, spelling, 4, f"{name} = ")
+            for name, formula in zip(
+                names if len(formulas) == len(names) else [", ".join(names)], formulas, strict=True
+            )
+        ]
         unpacked, used = self._operands(meta, given)
         if unpacked:
             statements.append(f"{unpacked} = {'plans[0]' if is_list else names[0]}.operands")
@@ -183,6 +185,17 @@ class ShimBuilder:
         if self.schema.kind is SchemaKind.FUNCTIONAL:
             return [*statements, *self._functional(names, used)]
         return [*statements, *self._written(names, used)]
+
+    def plan_formulas(self, meta: Plans) -> list[Formula]:
+        """The formulas that give the plans. What rules of users return is looked at."""
+        formulas = [self.rule_call(formula) for formula in meta.formulas]
+        if not self._paths():
+            return formulas
+        returns = self.schema.returns
+        if len(returns) > 1 and len(formulas) == 1:
+            return [Call(Verbatim("plans_of"), (formulas[0], Verbatim(str(len(returns)))))]
+        check = "plans_of" if returns and returns[0].type.is_list_like else "plan_of"
+        return [Call(Verbatim(check), (formula,)) for formula in formulas]
 
     def rule_call(self, formula: Formula) -> Formula:
         """A formula of `meta` with rules named as the module has them."""
@@ -259,10 +272,8 @@ class ShimBuilder:
         return formula_lines(self._call(out), self.spelling(arguments), 4, before, after)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
-        return [
-            self._statement(arguments, "results = ", ""),
-            "return [new_result(plan, item) for plan, item in zip(plans, results, strict=True)]",
-        ]
+        call = Call(Verbatim("new_results"), (Verbatim("plans"), self._call()))
+        return [formula_lines(call, self.spelling(arguments), 4, "return ")]
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
@@ -277,7 +288,8 @@ class ShimBuilder:
         kernel = self.binding.kernel
         formulas = result_formulas(kernel, len(names)) if isinstance(kernel, Inline) else None
         if formulas is None:
-            return [self._statement(arguments, f"{', '.join(names)} = ", "")]
+            call = Call(Verbatim("results_of"), (self._call(), Verbatim(str(len(names)))))
+            return [formula_lines(call, self.spelling(arguments), 4, f"{', '.join(names)} = ")]
         spelling = self.spelling(arguments)
         return [formula_lines(f, spelling, 4, f"{n} = ") for n, f in zip(names, formulas, strict=True)]
 
@@ -323,12 +335,12 @@ class ShimBuilder:
             results = [f"result{i}" for i in range(len(returns))]
             wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
             return [*self._results(results, given), returned(wrapped)]
-        if not returns[0].type.is_tensor_like:
-            kind = annotation(returns[0].type, self.builtins, side=Side.RESULT)
-            return [self._statement(given, f"result: {kind} = ", ""), "return result"]
-        if returns[0].type.is_list_like:
-            return [self._statement(given, "result = ", ""), returned([_wrapped("result", returns[0])])]
-        return [formula_lines(Call(Verbatim("wrap"), (self._call(),)), self.spelling(given), 4, "return ")]
+        wrapper, *more = _wrapper(returns[0])
+        call = Call(Verbatim(wrapper), (self._call(), *map(Verbatim, more)))
+        if returns[0].type.is_tensor_like:
+            return [formula_lines(call, self.spelling(given), 4, "return ")]
+        kind = annotation(returns[0].type, self.builtins, side=Side.RESULT)
+        return [formula_lines(call, self.spelling(given), 4, f"result: {kind} = "), "return result"]
 
 
 def _numbered(outputs: int) -> list[str]:
@@ -337,9 +349,15 @@ def _numbered(outputs: int) -> list[str]:
 
 
 def _wrapped(name: str, found: Return) -> str:
+    wrapper, *more = _wrapper(found)
+    return f"{wrapper}({', '.join((name, *more))})"
+
+
+def _wrapper(found: Return) -> tuple[str, ...]:
+    """The function that makes a result of what a kernel returned without a plan, and what it is told besides."""
     if not found.type.is_tensor_like:
-        return name
-    return f"[wrap(item) for item in {name}]" if found.type.is_list_like else f"wrap({name})"
+        return "number_of", quoted(str(found.type))
+    return ("wrap_list",) if found.type.is_list_like else ("wrap_result",)
 
 
 def returned(values: Sequence[str]) -> str:

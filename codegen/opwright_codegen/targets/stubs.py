@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.annotations import annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import LINE, bracketed, fill_comment, fill_string, quoted
+from opwright_codegen.layout import LINE, bracketed, docstring, fill_comment, fill_string, quoted
 from opwright_codegen.schema import Return
 from opwright_codegen.targets.lookup import Lookup, Lookups
 from opwright_codegen.targets.packets import Packet, packet_view
@@ -32,7 +32,8 @@ _TESTED = frozenset(
 class Stub:
     """One operator: the statement that makes its Operator, its comment and `def` line, and how it finds the kernel.
 
-    Without a lookup the runtime binds the arguments, after those in `renamed` got the schema's names.
+    `doc` is the docstring. Without a lookup the runtime binds the arguments, after those in `renamed` got the schema's
+    names.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Stub:
     construction: str
     comment: str
     signature: str
+    doc: str
     renamed: tuple[tuple[str, str], ...]
     lookup: Lookup | None
     assignment: str
@@ -114,6 +116,7 @@ class _StubMaker:
             self._construction(view),
             fill_comment(view.declaration),
             signature(view.stub, parameters, "Any" if view.schema.is_varret else returned),
+            docstring(view.operator.doc, 4),
             renamed,
             lookup,
             _assignment(view.private, "stub", view.stub),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.annotations import Tensors, annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
-from opwright_codegen.layout import bracketed
+from opwright_codegen.layout import bracketed, docstring
 from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
@@ -75,6 +75,7 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
         words |= {"NamedTuple", "Generic"} | words_in(field for result in results for field in result[1])
     return {
         "results": results,
+        "functions": _functions(operators, packets),
         "operators": operators,
         "packets": packets,
         "public": public_names(view),
@@ -91,19 +92,30 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
         return None
     builtins = BuiltinNames(groups)
     typed = _Typed(builtins, "TensorLike", returned="Tensor", module="_ops.")
-    methods = [(base, typed.method(base, group)) for base, group in groups.items()]
+    methods = [typed.method(base, group) for base, group in groups.items()]
     words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
     if operators:
         words.add("Scalar")
-    if any(len(signatures) > 1 for _, signatures in methods):
+    if any(len(signatures) > 1 for signatures in methods):
         words.add("overload")
+    lines = [f"@overload\n    {text}" if len(found) > 1 else text for found in methods for text in found]
     return {
         "operators": [_operator_line(operator) for operator in operators],
-        "methods": [signatures for _, signatures in methods],
+        "methods": _spaced(lines),
         "imports": import_lines(
             words, ["builtins"] if "builtins" in words else [], [(".", "ops", "_ops")] if typed.has_results else []
         ),
     }
+
+
+def _functions(operators: Sequence[TypedOperator], packets: Sequence[TypedPacket]) -> list[str]:
+    """The functions for operators, and those for packets that no operator's function serves."""
+    found = [operator.function.function for operator in operators]
+    for packet in packets:
+        if packet.alias != packet.name:
+            marked = "" if packet.alias else "@overload\n"
+            found += [f"{marked}{overload.function}" for overload in packet.overloads]
+    return _spaced(found)
 
 
 def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str, ...]]:
@@ -148,6 +160,18 @@ def _operator_line(operator: PythonOperator) -> str:
     return f"def {operator.name}(self, other: TensorLike | Scalar) -> Tensor: ...{ignored}"
 
 
+def _documented(head: str, view: OperatorView, indent: int) -> str:
+    """A declaration with the operator's docstring behind it, or the three dots."""
+    doc = docstring(view.operator.doc, indent)
+    return f"{head}\n{' ' * indent}{doc}" if doc else f"{head} ..."
+
+
+def _spaced(declarations: Sequence[str]) -> list[str]:
+    """Declarations below each other, with an empty line behind each that has a docstring, the last aside."""
+    last = len(declarations) - 1
+    return [f"{text}\n" if text.endswith('"""') and at < last else text for at, text in enumerate(declarations)]
+
+
 class _Typed:
     """Declarations with one spelling of Tensor."""
 
@@ -171,10 +195,10 @@ class _Typed:
         if view.schema.is_vararg:
             at = parameters.index("*") if "*" in parameters else len(parameters)
             parameters[at : at + 1] = ["*args: Any"]
-        tail = f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}: ..."
+        tail = f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}:"
         return Signature(
-            bracketed(f"def {name}(", self._one_by_one(view, parameters), tail),
-            bracketed("def __call__(", ["_op", *parameters], tail, 4),
+            _documented(bracketed(f"def {name}(", self._one_by_one(view, parameters), tail, 0, 4), view, 4),
+            bracketed("def __call__(", ["_op", *parameters], f"{tail} ...", 4),
         )
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
@@ -184,8 +208,9 @@ class _Typed:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
-            tail = f") -> {self._returned_by(view)}: ..."
-            found[bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4)] = None
+            tail = f") -> {self._returned_by(view)}:"
+            head = bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4, 4)
+            found[_documented(head, view, 8)] = None
         return list(found)
 
     def _one_by_one(self, view: OperatorView, parameters: Sequence[str]) -> list[str]:

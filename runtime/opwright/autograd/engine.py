@@ -195,7 +195,10 @@ class _Pass:
                     if edge.dtype is not dtype or edge.shape != shape:
                         result = fit(result, edge, node, place)
                 else:
-                    array = result.array
+                    try:
+                        array = result.array
+                    except AttributeError:  # no Tensor, which `fit` refuses
+                        array = None
                     if type(array) is not _ndarray or array.dtype is not edge.dtype or array.shape != edge.shape:
                         result = fit(result, edge, node, place)
                 if kind is AccumulateGrad:

@@ -11,6 +11,7 @@ import numpy as np
 from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.devices import Device
 from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
+from opwright.kernel_errors import recorded_by
 from opwright.layouts import Shape
 from opwright.tensor import Tensor
 
@@ -99,4 +100,4 @@ def _invalid(node: Node | None, index: int, problem: str) -> str:
         return f"invalid gradient of output {index} - {problem}"
     name = node.input_name(index)
     where = f"Function {node.name()} returned an invalid gradient at index {index}"
-    return f"{where} - {problem}, for {name}" if name else f"{where} - {problem}"
+    return f"{where} - {problem}{f', for {name}' if name else ''}{recorded_by(node)}"

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.devices import Array, Device
 from opwright.dtypes import INEXACT, DType
+from opwright.errors import ContractError
+from opwright.kernel_errors import gradient_text, recorded_by, shown
 from opwright.keys import GRAD
 from opwright.layouts import Shape
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
+    "gradients_of",
     "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
@@ -208,6 +211,20 @@ class RecordedSeveral(MultipleOutputs):
 
     def __init_subclass__(cls) -> None:
         add_saved_attributes(cls)
+
+
+def gradients_of(node: Node, found: Any, count: int) -> Sequence[Gradient]:
+    """Return the gradients that a backward function computed, which has to give `count`. Raises ContractError."""
+    if isinstance(found, tuple | list) and len(found) == count:
+        return found
+    what = f"{len(found)} gradients" if isinstance(found, tuple | list) else shown(found)
+    raise ContractError(f"{described_node(node)} must return {count} gradients, but returned {what}{recorded_by(node)}")
+
+
+def described_node(node: Node) -> str:
+    """Return how errors name a node and its backward function."""
+    text = gradient_text(type(node))
+    return f"Function {node.name()}" + (f", `{text}`," if text else "")
 
 
 def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any]:

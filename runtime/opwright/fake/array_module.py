@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright import layouts
-from opwright.dtypes import DType
+from opwright.dtypes import DType, as_dtype
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, meta_array
 from opwright.sizes import guard_or_false, guard_or_true
@@ -31,9 +31,14 @@ def ndarray(shape: Sequence[int], dtype: DType, data: Any, strides: Sequence[int
     return made
 
 
-def empty_like(prototype: MetaArray, dtype: DType, *, shape: Sequence[int]) -> MetaArray:
-    """A row-major array beside another."""
-    return meta_array(tuple(shape), layouts.contiguous_strides(tuple(shape)), dtype, prototype.place)
+def empty_like(prototype: MetaArray, dtype: Any = None, *, shape: Sequence[Any] | None = None) -> MetaArray:
+    """Return a row-major array beside another: of its dtype and shape, where none are given.
+
+    Sizes may be symbolic, such as `opwright.library.get_ctx().new_dynamic_size()`.
+    """
+    sizes = tuple(prototype.shape if shape is None else shape)
+    found = prototype.dtype if dtype is None else as_dtype(dtype)
+    return meta_array(sizes, layouts.contiguous_strides(sizes), found, prototype.place)
 
 
 def swapaxes(array: MetaArray, axis1: int, axis2: int) -> MetaArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
@@ -15,9 +16,10 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["check_fake_kernel", "in_mode", "mixed"]
+__all__ = ["check_fake_kernel", "fake_kernel", "in_mode", "mixed"]
 
 Function = Callable[..., Any]
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def in_mode(function: Function) -> Function:
@@ -31,6 +33,24 @@ def in_mode(function: Function) -> Function:
             return function(*args)
 
     return call
+
+
+def fake_kernel(name: str) -> Callable[[_F], _F]:
+    """Return a decorator of generated fakes whose kernel is written by hand: `get_ctx()` works there, for `name`."""
+
+    def decorate(function: _F) -> _F:
+        @functools.wraps(function)
+        def call(*args: Any) -> Any:
+            outer = running.get()
+            running.set(FakeContext(name, mode_of(args) or active_mode()))
+            try:
+                return function(*args)
+            finally:
+                running.set(outer)
+
+        return cast(_F, call)
+
+    return decorate
 
 
 def check_fake_kernel(operator: Operator, function: Function) -> Function:

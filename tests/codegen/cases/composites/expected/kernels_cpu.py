@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.tensor import Tensor, wrap
+from opwright.results import wrap_result
+from opwright.tensor import Tensor
 
 
 # twice(Tensor self) -> Tensor
 def twice(self: Tensor) -> Tensor:
-    return wrap(self.array + self.array)
+    return wrap_result(self.array + self.array)
 
 
 # sum(Tensor self) -> Tensor
 def sum(self: Tensor) -> Tensor:
-    return wrap(np.sum(self.array))
+    return wrap_result(np.sum(self.array))

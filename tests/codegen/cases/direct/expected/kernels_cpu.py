@@ -6,12 +6,14 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.tensor import Tensor, wrap
+from opwright.results import wrap_result
+from opwright.returns import number_of
+from opwright.tensor import Tensor
 
 
 # same(Tensor self, Tensor other) -> bool
 def same(self: Tensor, other: Tensor) -> bool:
-    result: bool = np.array_equal(self.array, other.array)
+    result: bool = number_of(np.array_equal(self.array, other.array), "bool")
     return result
 
 
@@ -28,7 +30,7 @@ def report(self: Tensor, message: str) -> None:
 
 # split_off(Tensor(a!) self, int count) -> Tensor
 def split_off(self: Tensor, count: int) -> Tensor:
-    return wrap(kernels.split_off(self.array, count))
+    return wrap_result(kernels.split_off(self.array, count))
 
 
 # both(Tensor self, Tensor? other) -> (Tensor, int)
@@ -36,4 +38,4 @@ def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
     other_ = None if other is None else other.array
     result0 = self.array if other_ is None else self.array + other_
     result1 = len(self.array.shape)
-    return wrap(result0), result1
+    return wrap_result(result0), number_of(result1, "int")

@@ -12,8 +12,8 @@ from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.generator import Generator
 from opwright.options import Layout, MemoryFormat
-from opwright.results import new_result
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result, wrap_result
+from opwright.tensor import Tensor
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
@@ -47,4 +47,4 @@ def defaults(
     low: Any,
     generator: Generator | None,
 ) -> Tensor:
-    return wrap(self.array + eps)
+    return wrap_result(self.array + eps)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from opwright import rules
-from opwright.results import new_result
-from opwright.tensor import Tensor, wrap
+from opwright.results import new_result, wrap_list, wrap_result
+from opwright.tensor import Tensor
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
@@ -21,20 +21,19 @@ def join_default(tensors: list[Tensor], dim: int) -> Tensor:
 # pick(Tensor self, Tensor?[] indices) -> Tensor
 def pick(self: Tensor, indices: list[Tensor | None]) -> Tensor:
     indices_ = [None if item is None else item.array for item in indices]
-    return wrap(self.array[tuple(indices_)])
+    return wrap_result(self.array[tuple(indices_)])
 
 
 # weighted(Tensor[] tensors, Tensor[]? weights=None) -> Tensor
 def weighted(tensors: list[Tensor], weights: list[Tensor] | None) -> Tensor:
     tensors_ = [item.array for item in tensors]
     weights_ = None if weights is None else [item.array for item in weights]
-    return wrap(sum(tensors_) if weights_ is None else sum(weights_))
+    return wrap_result(sum(tensors_) if weights_ is None else sum(weights_))
 
 
 # copies(Tensor self, int count) -> Tensor[]
 def copies(self: Tensor, count: int) -> list[Tensor]:
-    result = [self.array + 0] * count
-    return [wrap(item) for item in result]
+    return wrap_list([self.array + 0] * count)
 
 
 # join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -7,6 +7,7 @@ import kernels as kernels_rules
 
 from opwright import rules
 from opwright.fake.results import fake
+from opwright.results import plans_of
 from opwright.tensor import Tensor
 
 
@@ -39,7 +40,7 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
     place = self.array.place
-    plan0, plan1 = kernels_rules.two_plans(self.array)
+    plan0, plan1 = plans_of(kernels_rules.two_plans(self.array), 2)
     return fake(place, plan0), fake(place, plan1)
 
 

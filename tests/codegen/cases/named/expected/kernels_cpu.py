@@ -7,7 +7,7 @@ import kernels as kernels
 import numpy as np
 
 from opwright import rules
-from opwright.results import new_result
+from opwright.results import new_result, plans_of, results_of
 from opwright.tensor import Tensor
 
 
@@ -30,7 +30,7 @@ def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple
     plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
     (self_,) = plan0.operands
-    result0, result1 = kernels.moments(np, self_, dim, keepdim)
+    result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -46,9 +46,9 @@ def parts(self: Tensor) -> tuple[Tensor, Tensor]:
 
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = kernels.two_plans(self.array)
+    plan0, plan1 = plans_of(kernels.two_plans(self.array), 2)
     (self_,) = plan0.operands
-    result0, result1 = kernels.pairs(self_)
+    result0, result1 = results_of(kernels.pairs(self_), 2)
     return new_result(plan0, result0), new_result(plan1, result1)
 
 
@@ -93,7 +93,7 @@ def moments_out(
     (self_,) = plan0.operands
     target0 = plan0.target(out0)
     target1 = plan1.target(out1)
-    result0, result1 = kernels.moments(np, self_, dim, keepdim)
+    result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
     plan0.store(result0, target0)
     plan1.store(result1, target1)
     return out0, out1

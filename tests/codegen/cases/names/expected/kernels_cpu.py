@@ -9,7 +9,8 @@ import kernels as kernels
 import numpy as np
 
 from opwright.generator import Generator
-from opwright.tensor import Tensor, wrap
+from opwright.results import wrap_result
+from opwright.tensor import Tensor
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
@@ -20,22 +21,22 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
 
 # import(Tensor self, int from=0) -> Tensor
 def import_(self: Tensor, from_: int) -> Tensor:
-    return wrap(kernels.import_array(self.array, from_))
+    return wrap_result(kernels.import_array(self.array, from_))
 
 
 # sum(Tensor self, bool all=True) -> Tensor
 def sum(self: Tensor, all: bool) -> Tensor:
-    return wrap(np.sum(self.array) if all else self.array)
+    return wrap_result(np.sum(self.array) if all else self.array)
 
 
 # type(Tensor self, Scalar int, bool float) -> Tensor
 def type_(self: Tensor, int_: Any, float_: bool) -> Tensor:
-    return wrap(self.array + int_)
+    return wrap_result(self.array + int_)
 
 
 # Tensor(Tensor modes, int keys) -> Tensor
 def Tensor_(modes: Tensor, keys: int) -> Tensor:
-    return wrap(modes.array * keys)
+    return wrap_result(modes.array * keys)
 
 
 # join_.a(Tensor(a!) self) -> Tensor(a!)
@@ -46,19 +47,19 @@ def join__a(self: Tensor) -> Tensor:
 
 # join._a(Tensor self) -> Tensor
 def join__a_(self: Tensor) -> Tensor:
-    return wrap(np.negative(self.array))
+    return wrap_result(np.negative(self.array))
 
 
 # _t(Tensor self) -> Tensor
 def _t(self: Tensor) -> Tensor:
-    return wrap(np.positive(self.array))
+    return wrap_result(np.positive(self.array))
 
 
 # t(Tensor self) -> Tensor
 def t(self: Tensor) -> Tensor:
-    return wrap(np.positive(self.array))
+    return wrap_result(np.positive(self.array))
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return wrap(np.where(condition.array, self.array, other.array))
+    return wrap_result(np.where(condition.array, self.array, other.array))

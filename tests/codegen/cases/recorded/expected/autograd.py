@@ -9,7 +9,7 @@ from typing import Any
 import gradients as gradients
 from numpy import ndarray
 
-from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, next_sequence
+from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence
 from opwright.autograd.recording import (
     Kernel,
     check_inplace,
@@ -251,7 +251,11 @@ class JoinBackward0(Recorded):
         grad_last: Any = None
         if any(each is not None for each in tensors_edges) or last_edge is not None:
             mask = [any(each is not None for each in tensors_edges), last_edge is not None]
-            grad_tensors, grad_last = gradients.join_backward(grad, self.tensors_shapes, self.shape_, mask)
+            grad_tensors, grad_last = gradients_of(
+                self,
+                gradients.join_backward(grad, self.tensors_shapes, self.shape_, mask),
+                2,
+            )
         return *grad_tensors, grad_last
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from opwright import rules
 from opwright.dtypes import DType, plain_dtypes
 from opwright.keys import DENSE_CPU
-from opwright.results import new_result
+from opwright.results import new_result, results_of, wrap_list, wrap_result
 from opwright.tensor import Tensor, wrap
 
 DTYPES_FC = plain_dtypes("fc")
@@ -152,38 +152,37 @@ def scale(self: Tensor, from_: float, bias: Tensor | None, noise: Tensor | None,
     bias_ = None if bias is None else bias.array
     noise_ = None if noise is None else noise.array
     mask_ = None if mask is None else mask.array
-    return wrap(kernels.scale(self.array, from_, bias_, noise_, mask_))
+    return wrap_result(kernels.scale(self.array, from_, bias_, noise_, mask_))
 
 
 # join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor
 def join(tensors: list[Tensor], last: Tensor | None, shape: int) -> Tensor:
     tensors_ = [item.array for item in tensors]
     last_ = None if last is None else last.array
-    return wrap(kernels.join(tensors_, last_, shape))
+    return wrap_result(kernels.join(tensors_, last_, shape))
 
 
 # pick(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)
 def pick(self: Tensor, indices: list[Tensor | None]) -> tuple[Tensor, Tensor]:
     indices_ = [None if item is None else item.array for item in indices]
-    result0, result1 = kernels.pick(self.array, indices_)
-    return wrap(result0), wrap(result1)
+    result0, result1 = results_of(kernels.pick(self.array, indices_), 2)
+    return wrap_result(result0), wrap_result(result1)
 
 
 # halves(Tensor self) -> (Tensor low, Tensor high)
 def halves(self: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = kernels.halves(self.array)
-    return wrap(result0), wrap(result1)
+    result0, result1 = results_of(kernels.halves(self.array), 2)
+    return wrap_result(result0), wrap_result(result1)
 
 
 # pieces(Tensor self, int size) -> Tensor[]
 def pieces(self: Tensor, size: int) -> list[Tensor]:
-    result = kernels.pieces(self.array, size)
-    return [wrap(item) for item in result]
+    return wrap_list(kernels.pieces(self.array, size))
 
 
 # shift(Tensor(a) self, int dim) -> Tensor(a)
 def shift(self: Tensor, dim: int) -> Tensor:
-    return wrap(kernels.shift(self.array, dim))
+    return wrap_result(kernels.shift(self.array, dim))
 
 
 # shift_(Tensor(a!) self, int dim) -> Tensor(a!)
@@ -194,7 +193,7 @@ def shift_(self: Tensor, dim: int) -> Tensor:
 
 # cast(Tensor self, ScalarType? dtype=None) -> Tensor
 def cast(self: Tensor, dtype: DType | None) -> Tensor:
-    return wrap(kernels.cast(self.array, dtype))
+    return wrap_result(kernels.cast(self.array, dtype))
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

@@ -1,0 +1,79 @@
+"""`doc:` of an entry: in the docstrings of functions and methods, in stubs for editors, and in `help`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pydoc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pipeline import generate, imported, new_namespace
+
+import opwright
+from opwright_codegen.cli import main
+from opwright_codegen.layout import LINE, docstring
+
+SCHEMAS = """
+- func: NS::twice(Tensor self) -> Tensor
+  doc: |
+    Return the double.
+
+    Of "each" element, `\\n` included.
+  variants: function, method
+  meta: like(self)
+  dispatch:
+    CPU: xp.add(self, self)
+  autogen: twice.out
+- func: NS::twice.by(Tensor self, *, int by) -> Tensor
+  doc: Return the double, `by` times.
+  meta: like(self)
+  dispatch:
+    CPU: self * 2 ** by
+- func: NS::plain(Tensor self) -> Tensor
+  meta: like(self)
+  dispatch:
+    CPU: xp.positive(self)
+"""
+TWICE = 'Return the double.\n\nOf "each" element, `\\n` included.'
+
+
+def test_docs_of_functions_methods_and_operators(tmp_path: Path) -> None:
+    namespace = new_namespace()
+    run = generate(tmp_path, SCHEMAS.replace("NS", namespace))
+    with imported(run) as package:
+        assert package is not None
+        packet = getattr(opwright.ops, namespace).twice
+        plain = getattr(opwright.ops, namespace).plain
+        by = "Return the double, `by` times."
+        schemas = [f"{operator.name}{operator.declaration}" for operator in packet.operators.values()]
+        assert packet.__doc__ == packet.stub.__doc__ == "\n\n".join((TWICE, by, "\n".join(schemas)))
+        assert packet.default.doc == packet.out.doc == TWICE
+        assert packet.by.__doc__ == f"{by}\n\n{schemas[1]}"
+        assert inspect.cleandoc(packet.by.stub.__doc__) == by
+        assert plain.default.doc == "" and plain.__doc__ == f"{namespace}::plain(Tensor self) -> Tensor"
+        for shown in (packet, packet.default, packet.stub):
+            assert "Return the double." in pydoc.plain(pydoc.render_doc(shown))
+        assert type(packet).__doc__.startswith("`aten::add`")  # the classes keep their own
+        assert '"""Return the double.' in (run.package / "ops.pyi").read_text()
+        assert '"""Return the double.' in (run.package / "methods.pyi").read_text()
+
+
+def test_show_has_the_doc(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ops.yaml").write_text(SCHEMAS.replace("NS", "own"))
+    assert main(["show", "twice.by", "ops.yaml"]) == 0
+    assert "  doc       Return the double, `by` times.\n" in capsys.readouterr().out
+
+
+@given(st.text(st.characters(exclude_categories=("C", "Z")) | st.sampled_from(" \n\"\\'`"), max_size=300))
+def test_any_text_is_the_docstring_it_was(text: str) -> None:
+    """Lines are broken at spaces alone, quotes and backslashes survive."""
+    text = inspect.cleandoc(text).strip()
+    found = docstring(text, 4)
+    assert (found == "") == (text == "")
+    if text:
+        assert ast.literal_eval(found).split() == text.split()
+        assert all(len(line) <= LINE or " " not in line.strip() for line in found.split("\n"))

@@ -1,0 +1,96 @@
+"""Mistakes that only a call would show, found when code is generated: each at its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pipeline import assert_refused, generate, imported
+
+KERNELS = """
+import numpy as np
+
+def one(x): ...
+def two(x, n): ...
+def swapped(n, x): ...
+def with_module(xp, x, n): ...
+def with_out(x, n, out=None): ...
+def with_default(x, n, more=3): ...
+def three(x, n, more): ...
+def by_name(x, n, *, more): ...
+def any_number(*args): ...
+"""
+ENTRY = "- func: NS::f({arguments}) -> {returns}\n{meta}  dispatch:\n    CPU: {kernel}\n"
+LIKE = "  meta: like(x)\n"
+CASES = {
+    "too few parameters": ({"kernel": "one"}, 4, "kernel-arguments", "f: hostile_kernels.one(x) takes another number"),
+    "too many parameters": ({"kernel": "three"}, 4, "kernel-arguments", "than the 2 passed"),
+    "by path": ({"kernel": "hostile_kernels:three"}, 4, "kernel-arguments", "than the 2 passed"),
+    "another order": ({"kernel": "swapped"}, 4, "kernel-arguments", "takes the arguments in another order"),
+    "needs a keyword": ({"kernel": "by_name"}, 4, "kernel-arguments", "needs more by name"),
+    "no module": ({"kernel": "no_such_module:f"}, 4, "unknown-module", "there is no module 'no_such_module'"),
+    "no function": ({"kernel": "hostile_kernels:tow"}, 4, "unknown-kernel", "has no function 'tow'"),
+    "tuple for one result": ({"kernel": "x, x"}, 4, "result-count", "f has 1 result, and 2 are given"),
+    "three for two results": (
+        {"kernel": "x, x, x", "returns": "(Tensor, Tensor)", "meta": "  meta: like(x), like(x)\n"},
+        4,
+        "result-count",
+        "f has 2 results, and 3 are given",
+    ),
+    "one plan for two results": (
+        {"kernel": "two", "returns": "(Tensor, Tensor)"},
+        2,
+        "meta-count",
+        "like() gives one plan, and a plan for each",
+    ),
+    "plans for one result": (
+        {"kernel": "two", "meta": '  meta: qr(x, "reduced")\n'},
+        2,
+        "meta-count",
+        "and one plan for each formula is needed",
+    ),
+    "three plans for two results": (
+        {"kernel": "two", "returns": "(Tensor, Tensor)", "meta": "  meta: lu_factors(x, True)\n"},
+        2,
+        "meta-count",
+        "gives 3 plans, and a plan for each of its 2 results is needed",
+    ),
+    "view without alias": ({"kernel": "(x)", "meta": "  meta: view\n"}, 2, "meta-view", "and the schema says of none"),
+    "alias without view": (
+        {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(a)"},
+        2,
+        "meta-view",
+        "'meta' that it is new",
+    ),
+    "a list as an operand": (
+        {"kernel": "two", "arguments": "Tensor[] x, int n", "meta": "  meta: pointwise(x)\n"},
+        2,
+        "rule-operands",
+        "pointwise() takes tensors one by one, and 'x' is a Tensor[]",
+    ),
+    "a tensor for a list": (
+        {"kernel": "two", "meta": "  meta: cat(x, n)\n"},
+        2,
+        "rule-operands",
+        "cat() takes a list of tensors, and 'x' is one",
+    ),
+}
+
+
+def entry(parts: dict[str, str]) -> str:
+    return ENTRY.format(**{"arguments": "Tensor x, int n", "returns": "Tensor", "meta": LIKE, **parts})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused_when_generated(case: str, tmp_path: Path) -> None:
+    parts, line, code, message = CASES[case]
+    run = generate(tmp_path, entry(parts), kernels=KERNELS)
+    assert_refused(run)
+    assert f"ops.yaml:{line}:" in run.stderr and f"[{code}]" in run.stderr and message in run.stderr, run.stderr
+    assert "^" in run.stderr
+
+
+@pytest.mark.parametrize("kernel", ["two", "with_module", "with_out", "with_default", "any_number"])
+def test_accepted(kernel: str, tmp_path: Path) -> None:
+    with imported(generate(tmp_path, entry({"kernel": kernel}).replace("NS", f"accepted_{kernel}"), kernels=KERNELS)):
+        pass
