@@ -39,6 +39,7 @@ _MODULES = {
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
     "opwright.forward_rules": ("ForwardRule", "TangentFormula"),
     "opwright.generator": ("Generator",),
+    "opwright.keywords": ("NOT_GIVEN",),
     "opwright.keys": ("ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "WRITE_BITS"),
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from opwright_codegen.schema import Argument, FunctionSchema
 
 __all__ = [
+    "OTHER_NAMES",
     "RESERVED",
     "BuiltinNames",
     "Namer",
@@ -31,14 +32,14 @@ __all__ = [
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType",
-        "Device", "Generator", "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple",
-        "Namespace", "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
-        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes",
-        "annotations", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
-        "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",
-        "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
-        "__package__", "__path__", "__spec__",
+        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType", "Device", "Generator",
+        "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NOT_GIVEN", "NamedTuple", "Namespace",
+        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream", "TYPE_CHECKING",
+        "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes", "annotations",
+        "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet", "show_result",
+        "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__", "__debug__",
+        "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__", "__package__",
+        "__path__", "__spec__",
     )
 )  # fmt: skip
 
@@ -56,14 +57,27 @@ _LOCALS = frozenset(
         "keys",
         "kind",
         "kwargs",
+        "len",
         "list",
         "modes",
         "more",
+        "named",
         "str",
         "type",
     )
 )
 _HIDING = RESERVED | _LOCALS
+
+# Note [Other names of arguments]
+# PyTorch's functions call `self` `input`, and take NumPy's names besides. So do ours; what each stands for is looked up
+# by `opwright.keywords`. A parameter that has other names, or no default, is NOT_GIVEN where the caller leaves it out.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+}
 
 
 def is_word(name: str) -> bool:

@@ -20,6 +20,7 @@ from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.returns import show_result
@@ -4433,7 +4434,9 @@ _isreal = declare(
 
 
 # isreal(Tensor self) -> Tensor
-def isreal(self: Tensor) -> Tensor:
+def isreal(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _isreal.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4501,7 +4504,9 @@ _positive = declare(
 
 
 # positive(Tensor(a) self) -> Tensor(a)
-def positive(self: Tensor) -> Tensor:
+def positive(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _positive.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4535,7 +4540,9 @@ _conj = declare(
 
 
 # conj(Tensor(a) self) -> Tensor(a)
-def conj(self: Tensor) -> Tensor:
+def conj(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _conj.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4603,7 +4610,9 @@ _conj_physical_ = declare(
 
 
 # conj_physical_(Tensor(a!) self) -> Tensor(a!)
-def conj_physical_(self: Tensor) -> Tensor:
+def conj_physical_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _conj_physical_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4654,7 +4663,9 @@ _resolve_conj = declare(
 
 
 # resolve_conj(Tensor(a) self) -> Tensor(a)
-def resolve_conj(self: Tensor) -> Tensor:
+def resolve_conj(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _resolve_conj.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4688,7 +4699,9 @@ _resolve_neg = declare(
 
 
 # resolve_neg(Tensor(a) self) -> Tensor(a)
-def resolve_neg(self: Tensor) -> Tensor:
+def resolve_neg(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _resolve_neg.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4722,7 +4735,9 @@ _is_conj = declare(
 
 
 # is_conj(Tensor self) -> bool
-def is_conj(self: Tensor) -> bool:
+def is_conj(self: Tensor = NOT_GIVEN, **named: Any) -> bool:
+    if named:
+        return _is_conj.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4756,7 +4771,9 @@ _is_neg = declare(
 
 
 # is_neg(Tensor self) -> bool
-def is_neg(self: Tensor) -> bool:
+def is_neg(self: Tensor = NOT_GIVEN, **named: Any) -> bool:
+    if named:
+        return _is_neg.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -4963,7 +4980,9 @@ _square_ = declare(
 
 
 # square_(Tensor(a!) self) -> Tensor(a!)
-def square_(self: Tensor) -> Tensor:
+def square_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _square_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -5116,7 +5135,9 @@ _isfinite = declare(
 
 
 # isfinite(Tensor self) -> Tensor
-def isfinite(self: Tensor) -> Tensor:
+def isfinite(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _isfinite.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -6487,7 +6508,16 @@ _isclose = declare(
 
 
 # isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor
-def isclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+def isclose(
+    self: Tensor = NOT_GIVEN,
+    other: Tensor = NOT_GIVEN,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _isclose.call_given((self, other, rtol, atol, equal_nan), named)
     if type(rtol) is not float:
         rtol = _isclose.convert(2, rtol)
     if type(atol) is not float:
@@ -6533,7 +6563,16 @@ _allclose = declare(
 
 
 # allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool
-def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    self: Tensor = NOT_GIVEN,
+    other: Tensor = NOT_GIVEN,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+    **named: Any,
+) -> bool:
+    if named:
+        return _allclose.call_given((self, other, rtol, atol, equal_nan), named)
     if type(rtol) is not float:
         rtol = _allclose.convert(2, rtol)
     if type(atol) is not float:
@@ -6573,7 +6612,9 @@ _equal = declare(
 
 
 # equal(Tensor self, Tensor other) -> bool
-def equal(self: Tensor, other: Tensor) -> bool:
+def equal(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> bool:
+    if named:
+        return _equal.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -6966,7 +7007,9 @@ _polygamma_ = declare(
 
 
 # polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
-def polygamma_(self: Tensor, n: int) -> Tensor:
+def polygamma_(self: Tensor = NOT_GIVEN, n: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _polygamma_.call_given((self, n), named)
     if type(n) is not int:
         n = _polygamma_.convert(1, n)
     modes = active_modes()
@@ -7038,7 +7081,9 @@ _mvlgamma_ = declare(
 
 
 # mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)
-def mvlgamma_(self: Tensor, p: int) -> Tensor:
+def mvlgamma_(self: Tensor = NOT_GIVEN, p: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mvlgamma_.call_given((self, p), named)
     if type(p) is not int:
         p = _mvlgamma_.convert(1, p)
     modes = active_modes()
@@ -8838,7 +8883,14 @@ _special_softmax = declare(
 
 
 # special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-def special_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
+def special_softmax(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    dtype: DTypeLike | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _special_softmax.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _special_softmax.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -8877,7 +8929,15 @@ _special_log_softmax = declare(
 
 
 # special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-def special_log_softmax(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+def special_log_softmax(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    *,
+    dtype: DTypeLike | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _special_log_softmax.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _special_log_softmax.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -9960,7 +10020,9 @@ _negative_ = declare(
 
 
 # negative_(Tensor(a!) self) -> Tensor(a!)
-def negative_(self: Tensor) -> Tensor:
+def negative_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _negative_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10045,7 +10107,9 @@ _absolute_ = declare(
 
 
 # absolute_(Tensor(a!) self) -> Tensor(a!)
-def absolute_(self: Tensor) -> Tensor:
+def absolute_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _absolute_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10130,7 +10194,9 @@ _fix_ = declare(
 
 
 # fix_(Tensor(a!) self) -> Tensor(a!)
-def fix_(self: Tensor) -> Tensor:
+def fix_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _fix_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10215,7 +10281,9 @@ _arctan2_ = declare(
 
 
 # arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def arctan2_(self: Tensor, other: Tensor) -> Tensor:
+def arctan2_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arctan2_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -10300,7 +10368,9 @@ _arcsin_ = declare(
 
 
 # arcsin_(Tensor(a!) self) -> Tensor(a!)
-def arcsin_(self: Tensor) -> Tensor:
+def arcsin_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arcsin_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10385,7 +10455,9 @@ _arccos_ = declare(
 
 
 # arccos_(Tensor(a!) self) -> Tensor(a!)
-def arccos_(self: Tensor) -> Tensor:
+def arccos_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arccos_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10470,7 +10542,9 @@ _arctan_ = declare(
 
 
 # arctan_(Tensor(a!) self) -> Tensor(a!)
-def arctan_(self: Tensor) -> Tensor:
+def arctan_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arctan_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10555,7 +10629,9 @@ _arcsinh_ = declare(
 
 
 # arcsinh_(Tensor(a!) self) -> Tensor(a!)
-def arcsinh_(self: Tensor) -> Tensor:
+def arcsinh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arcsinh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10640,7 +10716,9 @@ _arccosh_ = declare(
 
 
 # arccosh_(Tensor(a!) self) -> Tensor(a!)
-def arccosh_(self: Tensor) -> Tensor:
+def arccosh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arccosh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -10725,7 +10803,9 @@ _arctanh_ = declare(
 
 
 # arctanh_(Tensor(a!) self) -> Tensor(a!)
-def arctanh_(self: Tensor) -> Tensor:
+def arctanh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _arctanh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -15033,7 +15113,9 @@ _sum_to_size = declare(
 
 
 # sum_to_size(Tensor self, SymInt[] size) -> Tensor
-def sum_to_size(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+def sum_to_size(self: Tensor = NOT_GIVEN, size: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return _sum_to_size.call_given((self, size), named)
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
@@ -17564,7 +17646,15 @@ _einsum = declare(
 
 
 # einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor
-def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+def einsum(
+    equation: str = NOT_GIVEN,
+    tensors: Sequence[Tensor] = NOT_GIVEN,
+    *,
+    path: Sequence[int] | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _einsum.call_given((equation, tensors, path), named)
     if type(equation) is not str:
         equation = _einsum.convert(0, equation)
     if path is not None and not is_int_list(path):
@@ -18159,7 +18249,7 @@ _linalg_diagonal = declare(
 def linalg_diagonal(*args: Any, **kwargs: Any) -> Tensor:
     if "A_" in kwargs:
         kwargs["A"] = kwargs.pop("A_")
-    return _linalg_diagonal(*args, **kwargs)
+    return _linalg_diagonal.call_by_name(args, kwargs)
 
 
 _linalg_diagonal.stub = linalg_diagonal
@@ -18175,7 +18265,15 @@ __linalg_check_errors = declare(
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
-def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
+def _linalg_check_errors(
+    info: Tensor = NOT_GIVEN,
+    api_name: str = NOT_GIVEN,
+    *,
+    is_matrix: bool = NOT_GIVEN,
+    **named: Any,
+) -> None:
+    if named:
+        return __linalg_check_errors.call_given((info, api_name, is_matrix), named)
     if type(api_name) is not str:
         api_name = __linalg_check_errors.convert(1, api_name)
     if type(is_matrix) is not bool:
@@ -18945,7 +19043,9 @@ _det = declare(
 
 
 # det(Tensor self) -> Tensor
-def det(self: Tensor) -> Tensor:
+def det(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _det.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -19164,7 +19264,9 @@ _logdet = declare(
 
 
 # logdet(Tensor self) -> Tensor
-def logdet(self: Tensor) -> Tensor:
+def logdet(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _logdet.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -19989,7 +20091,9 @@ __linalg_eigvals = declare(
 
 
 # _linalg_eigvals(Tensor self) -> Tensor
-def _linalg_eigvals(self: Tensor) -> Tensor:
+def _linalg_eigvals(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return __linalg_eigvals.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -20566,7 +20670,9 @@ _pinverse = declare(
 
 
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
-def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
+def pinverse(self: Tensor = NOT_GIVEN, rcond: float = 1e-15, **named: Any) -> Tensor:
+    if named:
+        return _pinverse.call_given((self, rcond), named)
     if type(rcond) is not float:
         rcond = _pinverse.convert(1, rcond)
     modes = active_modes()
@@ -21464,7 +21570,15 @@ _cdist = declare(
 
 
 # cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+def cdist(
+    x1: Tensor = NOT_GIVEN,
+    x2: Tensor = NOT_GIVEN,
+    p: float = 2.0,
+    compute_mode: int | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _cdist.call_given((x1, x2, p, compute_mode), named)
     if type(p) is not float:
         p = _cdist.convert(2, p)
     if compute_mode is not None and type(compute_mode) is not int:
@@ -21574,7 +21688,9 @@ _alias = declare(
 
 
 # alias(Tensor(a) self) -> Tensor(a)
-def alias(self: Tensor) -> Tensor:
+def alias(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _alias.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -21608,7 +21724,9 @@ _detach = declare(
 
 
 # detach(Tensor(a) self) -> Tensor(a)
-def detach(self: Tensor) -> Tensor:
+def detach(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _detach.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -21680,7 +21798,9 @@ _transpose_int = declare(
 
 
 # transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-def transpose_int(self: Tensor, dim0: int, dim1: int) -> Tensor:
+def transpose_int(self: Tensor = NOT_GIVEN, dim0: int = NOT_GIVEN, dim1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _transpose_int.call_given((self, dim0, dim1), named)
     if type(dim0) is not int:
         dim0 = _transpose_int.convert(1, dim0)
     if type(dim1) is not int:
@@ -21718,7 +21838,9 @@ _t = declare(
 
 
 # t(Tensor(a) self) -> Tensor(a)
-def t(self: Tensor) -> Tensor:
+def t(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _t.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -21752,7 +21874,9 @@ _numpy_T = declare(
 
 
 # numpy_T(Tensor(a) self) -> Tensor(a)
-def numpy_T(self: Tensor) -> Tensor:
+def numpy_T(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _numpy_T.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -21786,7 +21910,9 @@ _permute = declare(
 
 
 # permute(Tensor(a) self, int[] dims) -> Tensor(a)
-def permute(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+def permute(self: Tensor = NOT_GIVEN, dims: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return _permute.call_given((self, dims), named)
     if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
@@ -21825,7 +21951,15 @@ _expand = declare(
 
 
 # expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
-def expand(self: Tensor, size: Sequence[int] | int, *more: int, implicit: bool = False) -> Tensor:
+def expand(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
+    *more: int,
+    implicit: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _expand.call_given((self, size, implicit), named)
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
@@ -21865,7 +21999,9 @@ _select_int = declare(
 
 
 # select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
-def select_int(self: Tensor, dim: int, index: int) -> Tensor:
+def select_int(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, index: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _select_int.call_given((self, dim, index), named)
     if type(dim) is not int:
         dim = _select_int.convert(1, dim)
     if type(index) is not int:
@@ -21909,7 +22045,18 @@ _slice_Tensor = declare(
 
 
 # slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
-def slice_Tensor(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+def slice_Tensor(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _slice_Tensor.call_given((self, dim, start, end, step), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _slice_Tensor.convert(1, dim)
     if start is not None and type(start) is not int:
@@ -21951,7 +22098,9 @@ _unsqueeze = declare(
 
 
 # unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
-def unsqueeze(self: Tensor, dim: int) -> Tensor:
+def unsqueeze(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _unsqueeze.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _unsqueeze.convert(1, dim)
     modes = active_modes()
@@ -22095,7 +22244,9 @@ _diagonal = declare(
 
 
 # diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
-def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def diagonal(self: Tensor = NOT_GIVEN, offset: int = 0, dim1: int = 0, dim2: int = 1, **named: Any) -> Tensor:
+    if named:
+        return _diagonal.call_given((self, offset, dim1, dim2), named)
     if type(offset) is not int:
         offset = _diagonal.convert(1, offset)
     if type(dim1) is not int:
@@ -22173,7 +22324,16 @@ _split_with_sizes = declare(
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+def split_with_sizes(
+    self: Tensor = NOT_GIVEN,
+    split_sizes: Sequence[int] = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    **named: Any,
+) -> list[Tensor]:
+    if named:
+        return _split_with_sizes.call_given((self, split_sizes, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if not is_int_list(split_sizes):
         split_sizes = _split_with_sizes.convert(1, split_sizes)
     if type(dim) is not int:
@@ -22211,7 +22371,11 @@ _unbind_int = declare(
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-def unbind_int(self: Tensor, dim: int = 0) -> list[Tensor]:
+def unbind_int(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _unbind_int.call_given((self, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _unbind_int.convert(1, dim)
     modes = active_modes()
@@ -22247,7 +22411,15 @@ _as_strided = declare(
 
 
 # as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)
-def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+def as_strided(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    storage_offset: int | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _as_strided.call_given((self, size, stride, storage_offset), named)
     if not is_int_list(size):
         size = _as_strided.convert(1, size)
     if not is_int_list(stride):
@@ -22325,7 +22497,11 @@ _chunk = declare(
 
 
 # chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+def chunk(self: Tensor = NOT_GIVEN, chunks: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _chunk.call_given((self, chunks, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(chunks) is not int:
         chunks = _chunk.convert(1, chunks)
     if type(dim) is not int:
@@ -22363,7 +22539,9 @@ _reshape = declare(
 
 
 # reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
-def reshape(self: Tensor, shape: Sequence[int] | int, *more: int) -> Tensor:
+def reshape(self: Tensor = NOT_GIVEN, shape: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return _reshape.call_given((self, shape), named)
     if more or type(shape) in INTS:
         shape = [shape, *more]
     if not is_int_list(shape):
@@ -22401,7 +22579,9 @@ __unsafe_view = declare(
 
 
 # _unsafe_view(Tensor self, SymInt[] size) -> Tensor
-def _unsafe_view(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+def _unsafe_view(self: Tensor = NOT_GIVEN, size: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return __unsafe_view.call_given((self, size), named)
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
@@ -22439,7 +22619,9 @@ _flatten_using_ints = declare(
 
 
 # flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)
-def flatten_using_ints(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+def flatten_using_ints(self: Tensor = NOT_GIVEN, start_dim: int = 0, end_dim: int = -1, **named: Any) -> Tensor:
+    if named:
+        return _flatten_using_ints.call_given((self, start_dim, end_dim), named)
     if type(start_dim) is not int:
         start_dim = _flatten_using_ints.convert(1, start_dim)
     if type(end_dim) is not int:
@@ -22477,7 +22659,9 @@ _expand_as = declare(
 
 
 # expand_as(Tensor(a) self, Tensor other) -> Tensor(a)
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
+def expand_as(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _expand_as.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -22703,7 +22887,9 @@ _swapaxes = declare(
 
 
 # swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
-def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+def swapaxes(self: Tensor = NOT_GIVEN, axis0: int = NOT_GIVEN, axis1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _swapaxes.call_given((self, axis0, axis1), named)
     if type(axis0) is not int:
         axis0 = _swapaxes.convert(1, axis0)
     if type(axis1) is not int:
@@ -22741,7 +22927,9 @@ _swapdims = declare(
 
 
 # swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
-def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
+def swapdims(self: Tensor = NOT_GIVEN, dim0: int = NOT_GIVEN, dim1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _swapdims.call_given((self, dim0, dim1), named)
     if type(dim0) is not int:
         dim0 = _swapdims.convert(1, dim0)
     if type(dim1) is not int:
@@ -22779,7 +22967,9 @@ _mT = declare(
 
 
 # mT(Tensor(a) self) -> Tensor(a)
-def mT(self: Tensor) -> Tensor:
+def mT(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mT.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22813,7 +23003,9 @@ _mH = declare(
 
 
 # mH(Tensor(a) self) -> Tensor(a)
-def mH(self: Tensor) -> Tensor:
+def mH(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mH.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22847,7 +23039,9 @@ _adjoint = declare(
 
 
 # adjoint(Tensor(a) self) -> Tensor(a)
-def adjoint(self: Tensor) -> Tensor:
+def adjoint(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _adjoint.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22881,7 +23075,9 @@ _matrix_H = declare(
 
 
 # matrix_H(Tensor(a) self) -> Tensor(a)
-def matrix_H(self: Tensor) -> Tensor:
+def matrix_H(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _matrix_H.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -22915,7 +23111,9 @@ _view_as = declare(
 
 
 # view_as(Tensor(a) self, Tensor other) -> Tensor(a)
-def view_as(self: Tensor, other: Tensor) -> Tensor:
+def view_as(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _view_as.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -22949,7 +23147,9 @@ _reshape_as = declare(
 
 
 # reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+def reshape_as(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _reshape_as.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -22983,7 +23183,14 @@ __reshape_alias = declare(
 
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
-def _reshape_alias(self: Tensor, size: Sequence[int], stride: Sequence[int]) -> Tensor:
+def _reshape_alias(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return __reshape_alias.call_given((self, size, stride), named)
     if not is_int_list(size):
         size = __reshape_alias.convert(1, size)
     if not is_int_list(stride):
@@ -23021,7 +23228,9 @@ _ravel = declare(
 
 
 # ravel(Tensor(a) self) -> Tensor(a)
-def ravel(self: Tensor) -> Tensor:
+def ravel(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _ravel.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23055,7 +23264,14 @@ _unflatten_int = declare(
 
 
 # unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)
-def unflatten_int(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+def unflatten_int(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    sizes: Sequence[int] = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _unflatten_int.call_given((self, dim, sizes), named)
     if type(dim) is not int:
         dim = _unflatten_int.convert(1, dim)
     if not is_int_list(sizes):
@@ -23131,7 +23347,9 @@ _broadcast_to = declare(
 
 
 # broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
-def broadcast_to(self: Tensor, size: Sequence[int] | int, *more: int) -> Tensor:
+def broadcast_to(self: Tensor = NOT_GIVEN, size: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return _broadcast_to.call_given((self, size), named)
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
@@ -23169,7 +23387,9 @@ _broadcast_tensors = declare(
 
 
 # broadcast_tensors(Tensor[] tensors) -> Tensor[]
-def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
+def broadcast_tensors(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _broadcast_tensors.call_given((tensors,), named)
     if type(tensors) is not list:
         return _broadcast_tensors.call(tensors)
     modes = active_modes()
@@ -23806,7 +24026,11 @@ _unsafe_chunk = declare(
 
 
 # unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
-def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+def unsafe_chunk(self: Tensor = NOT_GIVEN, chunks: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _unsafe_chunk.call_given((self, chunks, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(chunks) is not int:
         chunks = _unsafe_chunk.convert(1, chunks)
     if type(dim) is not int:
@@ -23844,7 +24068,15 @@ _unfold = declare(
 
 
 # unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+def unfold(
+    self: Tensor = NOT_GIVEN,
+    dimension: int = NOT_GIVEN,
+    size: int = NOT_GIVEN,
+    step: int = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _unfold.call_given((self, dimension, size, step), named)
     if type(dimension) is not int:
         dimension = _unfold.convert(1, dimension)
     if type(size) is not int:
@@ -23920,7 +24152,9 @@ _view_as_real = declare(
 
 
 # view_as_real(Tensor(a) self) -> Tensor(a)
-def view_as_real(self: Tensor) -> Tensor:
+def view_as_real(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _view_as_real.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23954,7 +24188,9 @@ _view_as_complex = declare(
 
 
 # view_as_complex(Tensor(a) self) -> Tensor(a)
-def view_as_complex(self: Tensor) -> Tensor:
+def view_as_complex(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _view_as_complex.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -23988,7 +24224,9 @@ _real = declare(
 
 
 # real(Tensor(a) self) -> Tensor(a)
-def real(self: Tensor) -> Tensor:
+def real(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _real.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24022,7 +24260,9 @@ _imag = declare(
 
 
 # imag(Tensor(a) self) -> Tensor(a)
-def imag(self: Tensor) -> Tensor:
+def imag(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _imag.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24056,7 +24296,9 @@ _t_ = declare(
 
 
 # t_(Tensor(a!) self) -> Tensor(a!)
-def t_(self: Tensor) -> Tensor:
+def t_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _t_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24090,7 +24332,9 @@ _transpose_ = declare(
 
 
 # transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
-def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+def transpose_(self: Tensor = NOT_GIVEN, dim0: int = NOT_GIVEN, dim1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _transpose_.call_given((self, dim0, dim1), named)
     if type(dim0) is not int:
         dim0 = _transpose_.convert(1, dim0)
     if type(dim1) is not int:
@@ -24128,7 +24372,9 @@ _swapaxes_ = declare(
 
 
 # swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+def swapaxes_(self: Tensor = NOT_GIVEN, axis0: int = NOT_GIVEN, axis1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _swapaxes_.call_given((self, axis0, axis1), named)
     if type(axis0) is not int:
         axis0 = _swapaxes_.convert(1, axis0)
     if type(axis1) is not int:
@@ -24166,7 +24412,9 @@ _swapdims_ = declare(
 
 
 # swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
-def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+def swapdims_(self: Tensor = NOT_GIVEN, dim0: int = NOT_GIVEN, dim1: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _swapdims_.call_given((self, dim0, dim1), named)
     if type(dim0) is not int:
         dim0 = _swapdims_.convert(1, dim0)
     if type(dim1) is not int:
@@ -24204,7 +24452,9 @@ _unsqueeze_ = declare(
 
 
 # unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+def unsqueeze_(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _unsqueeze_.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _unsqueeze_.convert(1, dim)
     modes = active_modes()
@@ -24348,7 +24598,15 @@ _as_strided_ = declare(
 
 
 # as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
-def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+def as_strided_(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    storage_offset: int | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _as_strided_.call_given((self, size, stride, storage_offset), named)
     if not is_int_list(size):
         size = _as_strided_.convert(1, size)
     if not is_int_list(stride):
@@ -24388,7 +24646,9 @@ _detach_ = declare(
 
 
 # detach_(Tensor(a!) self) -> Tensor(a!)
-def detach_(self: Tensor) -> Tensor:
+def detach_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _detach_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -24423,7 +24683,15 @@ _resize_as_ = declare(
 
 
 # resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+def resize_as_(
+    self: Tensor = NOT_GIVEN,
+    the_template: Tensor = NOT_GIVEN,
+    *,
+    memory_format: MemoryFormat | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _resize_as_.call_given((self, the_template, memory_format), named)
     if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _resize_as_.convert(2, memory_format)
     modes = active_modes()
@@ -25257,7 +25525,9 @@ _fliplr = declare(
 
 
 # fliplr(Tensor self) -> Tensor
-def fliplr(self: Tensor) -> Tensor:
+def fliplr(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _fliplr.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25291,7 +25561,9 @@ _flipud = declare(
 
 
 # flipud(Tensor self) -> Tensor
-def flipud(self: Tensor) -> Tensor:
+def flipud(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _flipud.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -25587,7 +25859,9 @@ _tile = declare(
 
 
 # tile(Tensor self, SymInt[] dims) -> Tensor
-def tile(self: Tensor, dims: Sequence[int] | int, *more: int) -> Tensor:
+def tile(self: Tensor = NOT_GIVEN, dims: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return _tile.call_given((self, dims), named)
     if more or type(dims) in INTS:
         dims = [dims, *more]
     if not is_int_list(dims):
@@ -26184,7 +26458,9 @@ _cartesian_prod = declare(
 
 
 # cartesian_prod(Tensor[] tensors) -> Tensor
-def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
+def cartesian_prod(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _cartesian_prod.call_given((tensors,), named)
     if type(tensors) is not list:
         return _cartesian_prod.call(tensors)
     modes = active_modes()
@@ -26214,7 +26490,9 @@ _combinations = declare(
 
 
 # combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor
-def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+def combinations(self: Tensor = NOT_GIVEN, r: int = 2, with_replacement: bool = False, **named: Any) -> Tensor:
+    if named:
+        return _combinations.call_given((self, r, with_replacement), named)
     if type(r) is not int:
         r = _combinations.convert(1, r)
     if type(with_replacement) is not bool:
@@ -26307,7 +26585,9 @@ _diagflat = declare(
 
 
 # diagflat(Tensor self, int offset=0) -> Tensor
-def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+def diagflat(self: Tensor = NOT_GIVEN, offset: int = 0, **named: Any) -> Tensor:
+    if named:
+        return _diagflat.call_given((self, offset), named)
     if type(offset) is not int:
         offset = _diagflat.convert(1, offset)
     modes = active_modes()
@@ -26989,7 +27269,9 @@ __pad_circular = declare(
 
 
 # _pad_circular(Tensor self, SymInt[] pad) -> Tensor
-def _pad_circular(self: Tensor, pad: Sequence[int] | int, *more: int) -> Tensor:
+def _pad_circular(self: Tensor = NOT_GIVEN, pad: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Tensor:
+    if named:
+        return __pad_circular.call_given((self, pad), named)
     if more or type(pad) in INTS:
         pad = [pad, *more]
     if not is_int_list(pad):
@@ -27027,7 +27309,15 @@ __pad_enum = declare(
 
 
 # _pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor
-def _pad_enum(self: Tensor, pad: Sequence[int], mode: int, value: float | None = None) -> Tensor:
+def _pad_enum(
+    self: Tensor = NOT_GIVEN,
+    pad: Sequence[int] = NOT_GIVEN,
+    mode: int = NOT_GIVEN,
+    value: float | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return __pad_enum.call_given((self, pad, mode, value), named)
     if not is_int_list(pad):
         pad = __pad_enum.convert(1, pad)
     if type(mode) is not int:
@@ -27070,7 +27360,7 @@ _pad = declare(
 def pad(*args: Any, **kwargs: Any) -> Tensor:
     if "pad_" in kwargs:
         kwargs["pad"] = kwargs.pop("pad_")
-    return _pad(*args, **kwargs)
+    return _pad.call_by_name(args, kwargs)
 
 
 _pad.stub = pad
@@ -27382,7 +27672,13 @@ __unsafe_index_Tensor = declare(
 
 
 # _unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
-def _unsafe_index_Tensor(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def _unsafe_index_Tensor(
+    self: Tensor = NOT_GIVEN,
+    indices: Sequence[Tensor | None] = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return __unsafe_index_Tensor.call_given((self, indices), named)
     if type(indices) is not list:
         return __unsafe_index_Tensor.call(self, indices)
     modes = active_modes()
@@ -28089,7 +28385,9 @@ _argwhere = declare(
 
 
 # argwhere(Tensor self) -> Tensor
-def argwhere(self: Tensor) -> Tensor:
+def argwhere(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _argwhere.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -28123,7 +28421,9 @@ _nonzero_numpy = declare(
 
 
 # nonzero_numpy(Tensor self) -> Tensor[]
-def nonzero_numpy(self: Tensor) -> list[Tensor]:
+def nonzero_numpy(self: Tensor = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _nonzero_numpy.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -28415,7 +28715,14 @@ __safe_softmax = declare(
 
 
 # _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
-def _safe_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
+def _safe_softmax(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    dtype: DTypeLike | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return __safe_softmax.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = __safe_softmax.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -28506,7 +28813,15 @@ _bilinear = declare(
 
 
 # bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def bilinear(
+    input1: Tensor = NOT_GIVEN,
+    input2: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
+    bias: Tensor | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _bilinear.call_given((input1, input2, weight, bias), named)
     modes = active_modes()
     if (
         type(input1) is ndarray
@@ -28640,7 +28955,9 @@ _one_hot = declare(
 
 
 # one_hot(Tensor self, int num_classes=-1) -> Tensor
-def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(self: Tensor = NOT_GIVEN, num_classes: int = -1, **named: Any) -> Tensor:
+    if named:
+        return _one_hot.call_given((self, num_classes), named)
     if type(num_classes) is not int:
         num_classes = _one_hot.convert(1, num_classes)
     modes = active_modes()
@@ -28714,7 +29031,9 @@ _dropout = declare(
 
 
 # dropout(Tensor input, float p, bool train) -> Tensor
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def dropout(input: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _dropout.call_given((input, p, train), named)
     if type(p) is not float:
         p = _dropout.convert(1, p)
     if type(train) is not bool:
@@ -28752,7 +29071,9 @@ _dropout_ = declare(
 
 
 # dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-def dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+def dropout_(self: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _dropout_.call_given((self, p, train), named)
     if type(p) is not float:
         p = _dropout_.convert(1, p)
     if type(train) is not bool:
@@ -28790,7 +29111,9 @@ _feature_dropout = declare(
 
 
 # feature_dropout(Tensor input, float p, bool train) -> Tensor
-def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def feature_dropout(input: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _feature_dropout.call_given((input, p, train), named)
     if type(p) is not float:
         p = _feature_dropout.convert(1, p)
     if type(train) is not bool:
@@ -28828,7 +29151,9 @@ _feature_dropout_ = declare(
 
 
 # feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-def feature_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+def feature_dropout_(self: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _feature_dropout_.call_given((self, p, train), named)
     if type(p) is not float:
         p = _feature_dropout_.convert(1, p)
     if type(train) is not bool:
@@ -28866,7 +29191,9 @@ _alpha_dropout = declare(
 
 
 # alpha_dropout(Tensor input, float p, bool train) -> Tensor
-def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def alpha_dropout(input: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _alpha_dropout.call_given((input, p, train), named)
     if type(p) is not float:
         p = _alpha_dropout.convert(1, p)
     if type(train) is not bool:
@@ -28904,7 +29231,9 @@ _alpha_dropout_ = declare(
 
 
 # alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-def alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+def alpha_dropout_(self: Tensor = NOT_GIVEN, p: float = NOT_GIVEN, train: bool = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _alpha_dropout_.call_given((self, p, train), named)
     if type(p) is not float:
         p = _alpha_dropout_.convert(1, p)
     if type(train) is not bool:
@@ -28942,7 +29271,14 @@ _feature_alpha_dropout = declare(
 
 
 # feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
-def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+def feature_alpha_dropout(
+    input: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    train: bool = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _feature_alpha_dropout.call_given((input, p, train), named)
     if type(p) is not float:
         p = _feature_alpha_dropout.convert(1, p)
     if type(train) is not bool:
@@ -28980,7 +29316,14 @@ _feature_alpha_dropout_ = declare(
 
 
 # feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Tensor:
+def feature_alpha_dropout_(
+    self: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    train: bool = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _feature_alpha_dropout_.call_given((self, p, train), named)
     if type(p) is not float:
         p = _feature_alpha_dropout_.convert(1, p)
     if type(train) is not bool:
@@ -29031,16 +29374,22 @@ _scaled_dot_product_attention = declare(
 # scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 #     bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    query: Tensor = NOT_GIVEN,
+    key: Tensor = NOT_GIVEN,
+    value: Tensor = NOT_GIVEN,
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _scaled_dot_product_attention.call_given(
+            (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa),
+            named,
+        )
     if type(dropout_p) is not float:
         dropout_p = _scaled_dot_product_attention.convert(4, dropout_p)
     if type(is_causal) is not bool:
@@ -29105,9 +29454,9 @@ __scaled_dot_product_attention_math = declare(
 #     dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) ->
 #     (Tensor, Tensor)
 def _scaled_dot_product_attention_math(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    query: Tensor = NOT_GIVEN,
+    key: Tensor = NOT_GIVEN,
+    value: Tensor = NOT_GIVEN,
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -29115,7 +29464,13 @@ def _scaled_dot_product_attention_math(
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
+    **named: Any,
 ) -> tuple[Tensor, Tensor]:
+    if named:
+        return __scaled_dot_product_attention_math.call_given(
+            (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa),
+            named,
+        )
     if type(dropout_p) is not float:
         dropout_p = __scaled_dot_product_attention_math.convert(4, dropout_p)
     if type(is_causal) is not bool:
@@ -29258,13 +29613,16 @@ _layer_norm = declare(
 # layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enable=True) -> Tensor
 def layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
+    input: Tensor = NOT_GIVEN,
+    normalized_shape: Sequence[int] = NOT_GIVEN,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enable: bool = True,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _layer_norm.call_given((input, normalized_shape, weight, bias, eps, cudnn_enable), named)
     if not is_int_list(normalized_shape):
         normalized_shape = _layer_norm.convert(1, normalized_shape)
     if type(eps) is not float:
@@ -29314,11 +29672,14 @@ _rms_norm = declare(
 
 # rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor
 def rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
+    input: Tensor = NOT_GIVEN,
+    normalized_shape: Sequence[int] = NOT_GIVEN,
     weight: Tensor | None = None,
     eps: float | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _rms_norm.call_given((input, normalized_shape, weight, eps), named)
     if not is_int_list(normalized_shape):
         normalized_shape = _rms_norm.convert(1, normalized_shape)
     if eps is not None and type(eps) is not float:
@@ -29359,11 +29720,14 @@ __fused_rms_norm = declare(
 
 # _fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)
 def _fused_rms_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None,
-    eps: float | None,
+    input: Tensor = NOT_GIVEN,
+    normalized_shape: Sequence[int] = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    eps: float | None = NOT_GIVEN,
+    **named: Any,
 ) -> tuple[Tensor, Tensor]:
+    if named:
+        return __fused_rms_norm.call_given((input, normalized_shape, weight, eps), named)
     if not is_int_list(normalized_shape):
         normalized_shape = __fused_rms_norm.convert(1, normalized_shape)
     if eps is not None and type(eps) is not float:
@@ -29486,13 +29850,16 @@ _group_norm = declare(
 # group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool
 #     cudnn_enabled=True) -> Tensor
 def group_norm(
-    input: Tensor,
-    num_groups: int,
+    input: Tensor = NOT_GIVEN,
+    num_groups: int = NOT_GIVEN,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _group_norm.call_given((input, num_groups, weight, bias, eps, cudnn_enabled), named)
     if type(num_groups) is not int:
         num_groups = _group_norm.convert(1, num_groups)
     if type(eps) is not float:
@@ -29554,15 +29921,21 @@ __native_batch_norm_legit_functional = declare(
 #     running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out,
 #     Tensor running_var_out)
 def _native_batch_norm_legit_functional(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    training: bool,
-    momentum: float,
-    eps: float,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    running_mean: Tensor = NOT_GIVEN,
+    running_var: Tensor = NOT_GIVEN,
+    training: bool = NOT_GIVEN,
+    momentum: float = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    **named: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    if named:
+        return __native_batch_norm_legit_functional.call_given(
+            (input, weight, bias, running_mean, running_var, training, momentum, eps),
+            named,
+        )
     if type(training) is not bool:
         training = __native_batch_norm_legit_functional.convert(5, training)
     if type(momentum) is not float:
@@ -30141,16 +30514,22 @@ _batch_norm = declare(
 # batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training,
 #     float momentum, float eps, bool cudnn_enabled) -> Tensor
 def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    running_mean: Tensor | None = NOT_GIVEN,
+    running_var: Tensor | None = NOT_GIVEN,
+    training: bool = NOT_GIVEN,
+    momentum: float = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    cudnn_enabled: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _batch_norm.call_given(
+            (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled),
+            named,
+        )
     if type(training) is not bool:
         training = _batch_norm.convert(5, training)
     if type(momentum) is not float:
@@ -30220,16 +30599,22 @@ _instance_norm = declare(
 # instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 #     use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor
 def instance_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    running_mean: Tensor | None = NOT_GIVEN,
+    running_var: Tensor | None = NOT_GIVEN,
+    use_input_stats: bool = NOT_GIVEN,
+    momentum: float = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    cudnn_enabled: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _instance_norm.call_given(
+            (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled),
+            named,
+        )
     if type(use_input_stats) is not bool:
         use_input_stats = _instance_norm.convert(5, use_input_stats)
     if type(momentum) is not float:
@@ -30450,7 +30835,9 @@ _selu = declare(
 
 
 # selu(Tensor self) -> Tensor
-def selu(self: Tensor) -> Tensor:
+def selu(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _selu.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -30484,7 +30871,9 @@ _selu_ = declare(
 
 
 # selu_(Tensor(a!) self) -> Tensor(a!)
-def selu_(self: Tensor) -> Tensor:
+def selu_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _selu_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -30554,7 +30943,9 @@ _prelu = declare(
 
 
 # prelu(Tensor self, Tensor weight) -> Tensor
-def prelu(self: Tensor, weight: Tensor) -> Tensor:
+def prelu(self: Tensor = NOT_GIVEN, weight: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _prelu.call_given((self, weight), named)
     modes = active_modes()
     if type(self) is ndarray and type(weight) is ndarray and modes is None:
         try:
@@ -30588,7 +30979,9 @@ __prelu_kernel = declare(
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:
+def _prelu_kernel(self: Tensor = NOT_GIVEN, weight: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return __prelu_kernel.call_given((self, weight), named)
     modes = active_modes()
     if type(self) is ndarray and type(weight) is ndarray and modes is None:
         try:
@@ -30631,12 +31024,15 @@ _rrelu = declare(
 # rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator?
 #     generator=None) -> Tensor
 def rrelu(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _rrelu.call_given((self, lower, upper, training, generator), named)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu.convert(1, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -30687,12 +31083,15 @@ _rrelu_ = declare(
 # rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator?
 #     generator=None) -> Tensor(a!)
 def rrelu_(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _rrelu_.call_given((self, lower, upper, training, generator), named)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_.convert(1, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -30846,13 +31245,16 @@ _rrelu_with_noise_ = declare(
 # rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> Tensor(a!)
 def rrelu_with_noise_(
-    self: Tensor,
-    noise: Tensor,
+    self: Tensor = NOT_GIVEN,
+    noise: Tensor = NOT_GIVEN,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _rrelu_with_noise_.call_given((self, noise, lower, upper, training, generator), named)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -30904,13 +31306,16 @@ _rrelu_with_noise_functional = declare(
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 def rrelu_with_noise_functional(
-    self: Tensor,
-    noise: Tensor,
+    self: Tensor = NOT_GIVEN,
+    noise: Tensor = NOT_GIVEN,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
+    **named: Any,
 ) -> tuple[Tensor, Tensor]:
+    if named:
+        return _rrelu_with_noise_functional.call_given((self, noise, lower, upper, training, generator), named)
     if type(lower) is not int and type(lower) is not float:
         lower = _rrelu_with_noise_functional.convert(2, lower)
     if type(upper) is not int and type(upper) is not float:
@@ -31122,7 +31527,9 @@ _relu6 = declare(
 
 
 # relu6(Tensor self) -> Tensor
-def relu6(self: Tensor) -> Tensor:
+def relu6(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _relu6.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31156,7 +31563,9 @@ _relu6_ = declare(
 
 
 # relu6_(Tensor(a!) self) -> Tensor(a!)
-def relu6_(self: Tensor) -> Tensor:
+def relu6_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _relu6_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -31440,7 +31849,9 @@ _l1_loss = declare(
 
 
 # l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
-def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+def l1_loss(self: Tensor = NOT_GIVEN, target: Tensor = NOT_GIVEN, reduction: int = 1, **named: Any) -> Tensor:
+    if named:
+        return _l1_loss.call_given((self, target, reduction), named)
     if type(reduction) is not int:
         reduction = _l1_loss.convert(2, reduction)
     modes = active_modes()
@@ -31660,7 +32071,16 @@ _kl_div = declare(
 
 
 # kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor
-def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    reduction: int = 1,
+    *,
+    log_target: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _kl_div.call_given((self, target, reduction, log_target), named)
     if type(reduction) is not int:
         reduction = _kl_div.convert(2, reduction)
     if type(log_target) is not bool:
@@ -31734,7 +32154,15 @@ _hinge_embedding_loss = declare(
 
 
 # hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor
-def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    margin: float = 1.0,
+    reduction: int = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _hinge_embedding_loss.call_given((self, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _hinge_embedding_loss.convert(2, margin)
     if type(reduction) is not int:
@@ -31779,7 +32207,17 @@ _poisson_nll_loss = declare(
 
 
 # poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+def poisson_nll_loss(
+    input: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    log_input: bool = NOT_GIVEN,
+    full: bool = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    reduction: int = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _poisson_nll_loss.call_given((input, target, log_input, full, eps, reduction), named)
     if type(log_input) is not bool:
         log_input = _poisson_nll_loss.convert(2, log_input)
     if type(full) is not bool:
@@ -32146,12 +32584,15 @@ _nll_loss_nd = declare(
 
 # nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 def nll_loss_nd(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     reduction: int = 1,
     ignore_index: int = -100,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _nll_loss_nd.call_given((self, target, weight, reduction, ignore_index), named)
     if type(reduction) is not int:
         reduction = _nll_loss_nd.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -32206,13 +32647,16 @@ _cross_entropy_loss = declare(
 # cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100,
 #     float label_smoothing=0.0) -> Tensor
 def cross_entropy_loss(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     reduction: int = 1,
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _cross_entropy_loss.call_given((self, target, weight, reduction, ignore_index, label_smoothing), named)
     if type(reduction) is not int:
         reduction = _cross_entropy_loss.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -32441,12 +32885,15 @@ _margin_ranking_loss = declare(
 
 # margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 def margin_ranking_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
+    input1: Tensor = NOT_GIVEN,
+    input2: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     margin: float = 0.0,
     reduction: int = 1,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _margin_ranking_loss.call_given((input1, input2, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _margin_ranking_loss.convert(3, margin)
     if type(reduction) is not int:
@@ -32491,12 +32938,15 @@ _cosine_embedding_loss = declare(
 
 # cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor
 def cosine_embedding_loss(
-    input1: Tensor,
-    input2: Tensor,
-    target: Tensor,
+    input1: Tensor = NOT_GIVEN,
+    input2: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     margin: float = 0.0,
     reduction: int = 1,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _cosine_embedding_loss.call_given((input1, input2, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _cosine_embedding_loss.convert(3, margin)
     if type(reduction) is not int:
@@ -32546,15 +32996,18 @@ _triplet_margin_loss = declare(
 # triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float
 #     eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor
 def triplet_margin_loss(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
+    anchor: Tensor = NOT_GIVEN,
+    positive: Tensor = NOT_GIVEN,
+    negative: Tensor = NOT_GIVEN,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-06,
     swap: bool = False,
     reduction: int = 1,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _triplet_margin_loss.call_given((anchor, positive, negative, margin, p, eps, swap, reduction), named)
     if type(margin) is not float:
         margin = _triplet_margin_loss.convert(3, margin)
     if type(p) is not float:
@@ -32598,7 +33051,17 @@ _cosine_similarity = declare(
 
 
 # cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+def cosine_similarity(
+    x1: Tensor = NOT_GIVEN,
+    x2: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    eps: float = 1e-08,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _cosine_similarity.call_given((x1, x2, dim, eps), named)
+    if dim is NOT_GIVEN:
+        dim = 1
     if type(dim) is not int:
         dim = _cosine_similarity.convert(2, dim)
     if type(eps) is not float:
@@ -32636,7 +33099,18 @@ _pairwise_distance = declare(
 
 
 # pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+def pairwise_distance(
+    x1: Tensor = NOT_GIVEN,
+    x2: Tensor = NOT_GIVEN,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _pairwise_distance.call_given((x1, x2, p, eps, keepdim), named)
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if type(p) is not float:
         p = _pairwise_distance.convert(2, p)
     if type(eps) is not float:
@@ -33294,15 +33768,21 @@ _conv_transpose1d = declare(
 # conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0,
 #     SymInt[1] output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
 def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
     bias: Tensor | None = None,
     stride: Sequence[int] | int = (1,),
     padding: Sequence[int] | int = (0,),
     output_padding: Sequence[int] | int = (0,),
     groups: int = 1,
     dilation: Sequence[int] | int = (1,),
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _conv_transpose1d.call_given(
+            (input, weight, bias, stride, padding, output_padding, groups, dilation),
+            named,
+        )
     if not is_int_list(stride):
         stride = [stride] if type(stride) is int else _conv_transpose1d.convert(3, stride)
     if not is_int_list(padding):
@@ -33360,15 +33840,21 @@ _conv_transpose2d_input = declare(
 # conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0,
 #     SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
 def conv_transpose2d_input(
-    input: Tensor,
-    weight: Tensor,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
     bias: Tensor | None = None,
     stride: Sequence[int] | int = (1, 1),
     padding: Sequence[int] | int = (0, 0),
     output_padding: Sequence[int] | int = (0, 0),
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1),
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _conv_transpose2d_input.call_given(
+            (input, weight, bias, stride, padding, output_padding, groups, dilation),
+            named,
+        )
     if not is_int_list(stride):
         stride = [stride, stride] if type(stride) is int else _conv_transpose2d_input.convert(3, stride)
     if not is_int_list(padding):
@@ -33426,15 +33912,21 @@ _conv_transpose3d_input = declare(
 # conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0,
 #     SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
 def conv_transpose3d_input(
-    input: Tensor,
-    weight: Tensor,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
     bias: Tensor | None = None,
     stride: Sequence[int] | int = (1, 1, 1),
     padding: Sequence[int] | int = (0, 0, 0),
     output_padding: Sequence[int] | int = (0, 0, 0),
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1, 1),
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _conv_transpose3d_input.call_given(
+            (input, weight, bias, stride, padding, output_padding, groups, dilation),
+            named,
+        )
     if not is_int_list(stride):
         stride = [stride, stride, stride] if type(stride) is int else _conv_transpose3d_input.convert(3, stride)
     if not is_int_list(padding):
@@ -33820,13 +34312,16 @@ _max_pool1d_with_indices = declare(
 # max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1,
 #     bool ceil_mode=False) -> (Tensor, Tensor)
 def max_pool1d_with_indices(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0,),
     dilation: Sequence[int] | int = (1,),
     ceil_mode: bool = False,
+    **named: Any,
 ) -> tuple[Tensor, Tensor]:
+    if named:
+        return _max_pool1d_with_indices.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d_with_indices.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -33880,13 +34375,16 @@ _max_pool1d = declare(
 # max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool
 #     ceil_mode=False) -> Tensor
 def max_pool1d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0,),
     dilation: Sequence[int] | int = (1,),
     ceil_mode: bool = False,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _max_pool1d.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = [kernel_size] if type(kernel_size) is int else _max_pool1d.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -33940,13 +34438,16 @@ _max_pool2d = declare(
 # max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool
 #     ceil_mode=False) -> Tensor
 def max_pool2d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0),
     dilation: Sequence[int] | int = (1, 1),
     ceil_mode: bool = False,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _max_pool2d.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = [kernel_size, kernel_size] if type(kernel_size) is int else _max_pool2d.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -34000,13 +34501,16 @@ _max_pool3d = declare(
 # max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool
 #     ceil_mode=False) -> Tensor
 def max_pool3d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0, 0),
     dilation: Sequence[int] | int = (1, 1, 1),
     ceil_mode: bool = False,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _max_pool3d.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -34623,7 +35127,13 @@ _adaptive_max_pool1d = declare(
 
 
 # adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)
-def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int] | int) -> tuple[Tensor, Tensor]:
+def adaptive_max_pool1d(
+    self: Tensor = NOT_GIVEN,
+    output_size: Sequence[int] | int = NOT_GIVEN,
+    **named: Any,
+) -> tuple[Tensor, Tensor]:
+    if named:
+        return _adaptive_max_pool1d.call_given((self, output_size), named)
     if not is_int_list(output_size):
         output_size = [output_size] if type(output_size) is int else _adaptive_max_pool1d.convert(1, output_size)
     modes = active_modes()
@@ -36860,7 +37370,9 @@ _vander = declare(
 
 
 # vander(Tensor x, int? N=None, bool increasing=False) -> Tensor
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+def vander(x: Tensor = NOT_GIVEN, N: int | None = None, increasing: bool = False, **named: Any) -> Tensor:
+    if named:
+        return _vander.call_given((x, N, increasing), named)
     if N is not None and type(N) is not int:
         N = _vander.convert(1, N)
     if type(increasing) is not bool:
@@ -39453,7 +39965,9 @@ _lift_fresh = declare(
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a)
-def lift_fresh(self: Tensor) -> Tensor:
+def lift_fresh(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _lift_fresh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -39487,7 +40001,14 @@ _fill_diagonal_ = declare(
 
 
 # fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)
-def fill_diagonal_(self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+def fill_diagonal_(
+    self: Tensor = NOT_GIVEN,
+    fill_value: Scalar = NOT_GIVEN,
+    wrap: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _fill_diagonal_.call_given((self, fill_value, wrap), named)
     if type(fill_value) is not int and type(fill_value) is not float:
         fill_value = _fill_diagonal_.convert(1, fill_value)
     if type(wrap) is not bool:
@@ -39526,7 +40047,14 @@ _contiguous = declare(
 
 
 # contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)
-def contiguous(self: Tensor, *, memory_format: MemoryFormat = MemoryFormat.contiguous_format) -> Tensor:
+def contiguous(
+    self: Tensor = NOT_GIVEN,
+    *,
+    memory_format: MemoryFormat = MemoryFormat.contiguous_format,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _contiguous.call_given((self, memory_format), named)
     if type(memory_format) is not MemoryFormat:
         memory_format = _contiguous.convert(1, memory_format)
     modes = active_modes()
@@ -39563,7 +40091,15 @@ _resize_ = declare(
 
 
 # resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
-def resize_(self: Tensor, size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None) -> Tensor:
+def resize_(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
+    *more: int,
+    memory_format: MemoryFormat | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _resize_.call_given((self, size, memory_format), named)
     if more or type(size) in INTS:
         size = [size, *more]
     if not is_int_list(size):
@@ -39909,7 +40445,9 @@ _type_as = declare(
 
 
 # type_as(Tensor self, Tensor other) -> Tensor
-def type_as(self: Tensor, other: Tensor) -> Tensor:
+def type_as(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _type_as.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -39943,7 +40481,9 @@ _item = declare(
 
 
 # item(Tensor self) -> Scalar
-def item(self: Tensor) -> Scalar:
+def item(self: Tensor = NOT_GIVEN, **named: Any) -> Scalar:
+    if named:
+        return _item.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -40047,7 +40587,9 @@ __local_scalar_dense = declare(
 
 
 # _local_scalar_dense(Tensor self) -> Scalar
-def _local_scalar_dense(self: Tensor) -> Scalar:
+def _local_scalar_dense(self: Tensor = NOT_GIVEN, **named: Any) -> Scalar:
+    if named:
+        return __local_scalar_dense.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -40901,12 +41443,15 @@ _normal_functional = declare(
 
 # normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
 def normal_functional(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     mean: float = 0.0,
     std: float = 1.0,
     *,
     generator: Generator | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _normal_functional.call_given((self, mean, std, generator), named)
     if type(mean) is not float:
         mean = _normal_functional.convert(1, mean)
     if type(std) is not float:
@@ -40947,7 +41492,16 @@ _normal_ = declare(
 
 
 # normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def normal_(
+    self: Tensor = NOT_GIVEN,
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _normal_.call_given((self, mean, std, generator), named)
     if type(mean) is not float:
         mean = _normal_.convert(1, mean)
     if type(std) is not float:
@@ -42653,7 +43207,9 @@ _atan2_ = declare(
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def atan2_(self: Tensor, other: Tensor) -> Tensor:
+def atan2_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _atan2_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -42963,7 +43519,9 @@ _hypot_ = declare(
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def hypot_(self: Tensor, other: Tensor) -> Tensor:
+def hypot_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _hypot_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -43120,7 +43678,9 @@ _nextafter_ = declare(
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def nextafter_(self: Tensor, other: Tensor) -> Tensor:
+def nextafter_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _nextafter_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -43171,7 +43731,9 @@ _heaviside_ = declare(
 
 
 # heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
-def heaviside_(self: Tensor, values: Tensor) -> Tensor:
+def heaviside_(self: Tensor = NOT_GIVEN, values: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _heaviside_.call_given((self, values), named)
     modes = active_modes()
     if type(self) is ndarray and type(values) is ndarray and modes is None:
         try:
@@ -43256,7 +43818,9 @@ _gcd_ = declare(
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def gcd_(self: Tensor, other: Tensor) -> Tensor:
+def gcd_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _gcd_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -43307,7 +43871,9 @@ _lcm_ = declare(
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def lcm_(self: Tensor, other: Tensor) -> Tensor:
+def lcm_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _lcm_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -43679,7 +44245,16 @@ _addcmul_ = declare(
 
 
 # addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
-def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+def addcmul_(
+    self: Tensor = NOT_GIVEN,
+    tensor1: Tensor = NOT_GIVEN,
+    tensor2: Tensor = NOT_GIVEN,
+    *,
+    value: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addcmul_.call_given((self, tensor1, tensor2, value), named)
     if type(value) is not int and type(value) is not float:
         value = _addcmul_.convert(3, value)
     modes = active_modes()
@@ -43735,7 +44310,16 @@ _addcdiv_ = declare(
 
 
 # addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)
-def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
+def addcdiv_(
+    self: Tensor = NOT_GIVEN,
+    tensor1: Tensor = NOT_GIVEN,
+    tensor2: Tensor = NOT_GIVEN,
+    *,
+    value: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addcdiv_.call_given((self, tensor1, tensor2, value), named)
     if type(value) is not int and type(value) is not float:
         value = _addcdiv_.convert(3, value)
     modes = active_modes()
@@ -43788,7 +44372,9 @@ _ldexp_ = declare(
 
 
 # ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def ldexp_(self: Tensor, other: Tensor) -> Tensor:
+def ldexp_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _ldexp_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -43856,7 +44442,9 @@ _neg_ = declare(
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
-def neg_(self: Tensor) -> Tensor:
+def neg_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _neg_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -43907,7 +44495,9 @@ _abs_ = declare(
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
-def abs_(self: Tensor) -> Tensor:
+def abs_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _abs_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -43958,7 +44548,9 @@ _exp_ = declare(
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
+def exp_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _exp_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44009,7 +44601,9 @@ _expm1_ = declare(
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
-def expm1_(self: Tensor) -> Tensor:
+def expm1_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _expm1_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44060,7 +44654,9 @@ _log_ = declare(
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
-def log_(self: Tensor) -> Tensor:
+def log_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _log_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44111,7 +44707,9 @@ _log1p_ = declare(
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
-def log1p_(self: Tensor) -> Tensor:
+def log1p_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _log1p_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44162,7 +44760,9 @@ _log2_ = declare(
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
-def log2_(self: Tensor) -> Tensor:
+def log2_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _log2_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44213,7 +44813,9 @@ _sqrt_ = declare(
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
-def sqrt_(self: Tensor) -> Tensor:
+def sqrt_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sqrt_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44264,7 +44866,9 @@ _sin_ = declare(
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
-def sin_(self: Tensor) -> Tensor:
+def sin_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sin_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44315,7 +44919,9 @@ _cos_ = declare(
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
-def cos_(self: Tensor) -> Tensor:
+def cos_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _cos_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44366,7 +44972,9 @@ _tan_ = declare(
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
-def tan_(self: Tensor) -> Tensor:
+def tan_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _tan_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44417,7 +45025,9 @@ _tanh_ = declare(
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
-def tanh_(self: Tensor) -> Tensor:
+def tanh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _tanh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44468,7 +45078,9 @@ _reciprocal_ = declare(
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
-def reciprocal_(self: Tensor) -> Tensor:
+def reciprocal_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _reciprocal_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44519,7 +45131,9 @@ _rsqrt_ = declare(
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
-def rsqrt_(self: Tensor) -> Tensor:
+def rsqrt_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _rsqrt_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44570,7 +45184,9 @@ _sigmoid_ = declare(
 
 
 # sigmoid_(Tensor(a!) self) -> Tensor(a!)
-def sigmoid_(self: Tensor) -> Tensor:
+def sigmoid_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sigmoid_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44621,7 +45237,9 @@ _floor_ = declare(
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
-def floor_(self: Tensor) -> Tensor:
+def floor_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _floor_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44672,7 +45290,9 @@ _ceil_ = declare(
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
-def ceil_(self: Tensor) -> Tensor:
+def ceil_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _ceil_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44723,7 +45343,9 @@ _trunc_ = declare(
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
-def trunc_(self: Tensor) -> Tensor:
+def trunc_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _trunc_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44881,7 +45503,9 @@ _sign_ = declare(
 
 
 # sign_(Tensor(a!) self) -> Tensor(a!)
-def sign_(self: Tensor) -> Tensor:
+def sign_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sign_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44932,7 +45556,9 @@ _asin_ = declare(
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
-def asin_(self: Tensor) -> Tensor:
+def asin_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _asin_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -44983,7 +45609,9 @@ _acos_ = declare(
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
-def acos_(self: Tensor) -> Tensor:
+def acos_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _acos_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45034,7 +45662,9 @@ _atan_ = declare(
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
-def atan_(self: Tensor) -> Tensor:
+def atan_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _atan_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45085,7 +45715,9 @@ _sinh_ = declare(
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
-def sinh_(self: Tensor) -> Tensor:
+def sinh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sinh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45136,7 +45768,9 @@ _cosh_ = declare(
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
-def cosh_(self: Tensor) -> Tensor:
+def cosh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _cosh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45187,7 +45821,9 @@ _asinh_ = declare(
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
-def asinh_(self: Tensor) -> Tensor:
+def asinh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _asinh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45238,7 +45874,9 @@ _acosh_ = declare(
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
-def acosh_(self: Tensor) -> Tensor:
+def acosh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _acosh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45289,7 +45927,9 @@ _atanh_ = declare(
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
-def atanh_(self: Tensor) -> Tensor:
+def atanh_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _atanh_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45340,7 +45980,9 @@ _exp2_ = declare(
 
 
 # exp2_(Tensor(a!) self) -> Tensor(a!)
-def exp2_(self: Tensor) -> Tensor:
+def exp2_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _exp2_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45391,7 +46033,9 @@ _log10_ = declare(
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
-def log10_(self: Tensor) -> Tensor:
+def log10_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _log10_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45442,7 +46086,9 @@ _deg2rad_ = declare(
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
-def deg2rad_(self: Tensor) -> Tensor:
+def deg2rad_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _deg2rad_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45493,7 +46139,9 @@ _rad2deg_ = declare(
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
-def rad2deg_(self: Tensor) -> Tensor:
+def rad2deg_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _rad2deg_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45544,7 +46192,9 @@ _frac_ = declare(
 
 
 # frac_(Tensor(a!) self) -> Tensor(a!)
-def frac_(self: Tensor) -> Tensor:
+def frac_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _frac_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45595,7 +46245,9 @@ _sgn_ = declare(
 
 
 # sgn_(Tensor(a!) self) -> Tensor(a!)
-def sgn_(self: Tensor) -> Tensor:
+def sgn_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sgn_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45700,11 +46352,14 @@ _nan_to_num_ = declare(
 
 # nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 def nan_to_num_(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     nan: float | None = None,
     posinf: float | None = None,
     neginf: float | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _nan_to_num_.call_given((self, nan, posinf, neginf), named)
     if nan is not None and type(nan) is not float:
         nan = _nan_to_num_.convert(1, nan)
     if posinf is not None and type(posinf) is not float:
@@ -45863,7 +46518,9 @@ _relu_ = declare(
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
-def relu_(self: Tensor) -> Tensor:
+def relu_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _relu_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -45917,7 +46574,9 @@ _gelu_ = declare(
 
 
 # gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)
-def gelu_(self: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu_(self: Tensor = NOT_GIVEN, *, approximate: str = "none", **named: Any) -> Tensor:
+    if named:
+        return _gelu_.call_given((self, approximate), named)
     if type(approximate) is not str:
         approximate = _gelu_.convert(1, approximate)
     modes = active_modes()
@@ -45970,7 +46629,9 @@ _bitwise_not_ = declare(
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
-def bitwise_not_(self: Tensor) -> Tensor:
+def bitwise_not_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_not_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -46021,7 +46682,9 @@ _logical_not_ = declare(
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not_(self: Tensor) -> Tensor:
+def logical_not_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _logical_not_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -46926,7 +47589,9 @@ _logical_and_ = declare(
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and_(self: Tensor, other: Tensor) -> Tensor:
+def logical_and_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _logical_and_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -46977,7 +47642,9 @@ _logical_or_ = declare(
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or_(self: Tensor, other: Tensor) -> Tensor:
+def logical_or_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _logical_or_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -47028,7 +47695,9 @@ _logical_xor_ = declare(
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
+def logical_xor_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _logical_xor_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -47827,7 +48496,9 @@ _erf_ = declare(
 
 
 # erf_(Tensor(a!) self) -> Tensor(a!)
-def erf_(self: Tensor) -> Tensor:
+def erf_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _erf_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -47878,7 +48549,9 @@ _erfc_ = declare(
 
 
 # erfc_(Tensor(a!) self) -> Tensor(a!)
-def erfc_(self: Tensor) -> Tensor:
+def erfc_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _erfc_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -47929,7 +48602,9 @@ _erfinv_ = declare(
 
 
 # erfinv_(Tensor(a!) self) -> Tensor(a!)
-def erfinv_(self: Tensor) -> Tensor:
+def erfinv_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _erfinv_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -48031,7 +48706,9 @@ _lgamma_ = declare(
 
 
 # lgamma_(Tensor(a!) self) -> Tensor(a!)
-def lgamma_(self: Tensor) -> Tensor:
+def lgamma_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _lgamma_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -48082,7 +48759,9 @@ _digamma_ = declare(
 
 
 # digamma_(Tensor(a!) self) -> Tensor(a!)
-def digamma_(self: Tensor) -> Tensor:
+def digamma_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _digamma_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -48207,7 +48886,9 @@ _i0_ = declare(
 
 
 # i0_(Tensor(a!) self) -> Tensor(a!)
-def i0_(self: Tensor) -> Tensor:
+def i0_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _i0_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -48345,7 +49026,9 @@ _logit_ = declare(
 
 
 # logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)
-def logit_(self: Tensor, eps: float | None = None) -> Tensor:
+def logit_(self: Tensor = NOT_GIVEN, eps: float | None = None, **named: Any) -> Tensor:
+    if named:
+        return _logit_.call_given((self, eps), named)
     if eps is not None and type(eps) is not float:
         eps = _logit_.convert(1, eps)
     modes = active_modes()
@@ -48398,7 +49081,9 @@ _sinc_ = declare(
 
 
 # sinc_(Tensor(a!) self) -> Tensor(a!)
-def sinc_(self: Tensor) -> Tensor:
+def sinc_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sinc_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -49190,7 +49875,9 @@ _cumsum_ = declare(
 
 
 # cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumsum_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+def cumsum_(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, *, dtype: DTypeLike | None = None, **named: Any) -> Tensor:
+    if named:
+        return _cumsum_.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _cumsum_.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -49250,7 +49937,9 @@ _cumprod_ = declare(
 
 
 # cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-def cumprod_(self: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
+def cumprod_(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, *, dtype: DTypeLike | None = None, **named: Any) -> Tensor:
+    if named:
+        return _cumprod_.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _cumprod_.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -49952,7 +50641,17 @@ _addmm_ = declare(
 
 
 # addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def addmm_(
+    self: Tensor = NOT_GIVEN,
+    mat1: Tensor = NOT_GIVEN,
+    mat2: Tensor = NOT_GIVEN,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addmm_.call_given((self, mat1, mat2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmm_.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -50019,7 +50718,17 @@ _addmv_ = declare(
 
 
 # addmv_(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def addmv_(
+    self: Tensor = NOT_GIVEN,
+    mat: Tensor = NOT_GIVEN,
+    vec: Tensor = NOT_GIVEN,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addmv_.call_given((self, mat, vec, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmv_.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -50094,7 +50803,17 @@ _baddbmm_ = declare(
 
 
 # baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def baddbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def baddbmm_(
+    self: Tensor = NOT_GIVEN,
+    batch1: Tensor = NOT_GIVEN,
+    batch2: Tensor = NOT_GIVEN,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _baddbmm_.call_given((self, batch1, batch2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _baddbmm_.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -50169,7 +50888,17 @@ _addbmm_ = declare(
 
 
 # addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def addbmm_(
+    self: Tensor = NOT_GIVEN,
+    batch1: Tensor = NOT_GIVEN,
+    batch2: Tensor = NOT_GIVEN,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addbmm_.call_given((self, batch1, batch2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addbmm_.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -50236,7 +50965,17 @@ _addr_ = declare(
 
 
 # addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
-def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+def addr_(
+    self: Tensor = NOT_GIVEN,
+    vec1: Tensor = NOT_GIVEN,
+    vec2: Tensor = NOT_GIVEN,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _addr_.call_given((self, vec1, vec2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addr_.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -51641,7 +52380,15 @@ _index_put_ = declare(
 
 
 # index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
-def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+def index_put_(
+    self: Tensor = NOT_GIVEN,
+    indices: Sequence[Tensor | None] = NOT_GIVEN,
+    values: Tensor = NOT_GIVEN,
+    accumulate: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _index_put_.call_given((self, indices, values, accumulate), named)
     if type(accumulate) is not bool:
         accumulate = _index_put_.convert(3, accumulate)
     if type(indices) is not list:
@@ -51750,7 +52497,15 @@ _put_ = declare(
 
 
 # put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+def put_(
+    self: Tensor = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    accumulate: bool = False,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _put_.call_given((self, index, source, accumulate), named)
     if type(accumulate) is not bool:
         accumulate = _put_.convert(3, accumulate)
     modes = active_modes()
@@ -52059,7 +52814,15 @@ _scatter_add_ = declare(
 
 
 # scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)
-def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add_(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _scatter_add_.call_given((self, dim, index, src), named)
     if type(dim) is not int:
         dim = _scatter_add_.convert(1, dim)
     modes = active_modes()
@@ -52147,14 +52910,17 @@ _scatter_reduce__two = declare(
 # scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def scatter_reduce__two(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    reduce: str = NOT_GIVEN,
     *,
     include_self: bool = True,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _scatter_reduce__two.call_given((self, dim, index, src, reduce, include_self), named)
     if type(dim) is not int:
         dim = _scatter_reduce__two.convert(1, dim)
     if type(reduce) is not str:
@@ -52223,7 +52989,17 @@ _index_add_ = declare(
 
 
 # index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+def index_add_(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    *,
+    alpha: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _index_add_.call_given((self, dim, index, source, alpha), named)
     if type(dim) is not int:
         dim = _index_add_.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
@@ -52313,14 +53089,17 @@ _index_reduce_ = declare(
 # index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) ->
 #     Tensor(a!)
 def index_reduce_(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    reduce: str = NOT_GIVEN,
     *,
     include_self: bool = True,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _index_reduce_.call_given((self, dim, index, source, reduce, include_self), named)
     if type(dim) is not int:
         dim = _index_reduce_.convert(1, dim)
     if type(reduce) is not str:
@@ -52379,7 +53158,15 @@ _index_copy_ = declare(
 
 
 # index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)
-def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy_(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _index_copy_.call_given((self, dim, index, source), named)
     if type(dim) is not int:
         dim = _index_copy_.convert(1, dim)
     modes = active_modes()
@@ -52546,7 +53333,14 @@ _masked_scatter_ = declare(
 
 
 # masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)
-def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+def masked_scatter_(
+    self: Tensor = NOT_GIVEN,
+    mask: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _masked_scatter_.call_given((self, mask, source), named)
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
         try:
@@ -52722,7 +53516,9 @@ _tril_ = declare(
 
 
 # tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
-def tril_(self: Tensor, diagonal: int = 0) -> Tensor:
+def tril_(self: Tensor = NOT_GIVEN, diagonal: int = 0, **named: Any) -> Tensor:
+    if named:
+        return _tril_.call_given((self, diagonal), named)
     if type(diagonal) is not int:
         diagonal = _tril_.convert(1, diagonal)
     modes = active_modes()
@@ -52777,7 +53573,9 @@ _triu_ = declare(
 
 
 # triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
-def triu_(self: Tensor, diagonal: int = 0) -> Tensor:
+def triu_(self: Tensor = NOT_GIVEN, diagonal: int = 0, **named: Any) -> Tensor:
+    if named:
+        return _triu_.call_given((self, diagonal), named)
     if type(diagonal) is not int:
         diagonal = _triu_.convert(1, diagonal)
     modes = active_modes()
@@ -52958,7 +53756,15 @@ _embedding_renorm_ = declare(
 
 
 # embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)
-def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+def embedding_renorm_(
+    self: Tensor = NOT_GIVEN,
+    indices: Tensor = NOT_GIVEN,
+    max_norm: float = NOT_GIVEN,
+    norm_type: float = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _embedding_renorm_.call_given((self, indices, max_norm, norm_type), named)
     if type(max_norm) is not float:
         max_norm = _embedding_renorm_.convert(2, max_norm)
     if type(norm_type) is not float:
@@ -53196,7 +54002,9 @@ _silu_ = declare(
 
 
 # silu_(Tensor(a!) self) -> Tensor(a!)
-def silu_(self: Tensor) -> Tensor:
+def silu_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _silu_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -53247,7 +54055,9 @@ _mish_ = declare(
 
 
 # mish_(Tensor(a!) self) -> Tensor(a!)
-def mish_(self: Tensor) -> Tensor:
+def mish_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mish_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -53310,7 +54120,15 @@ _elu_ = declare(
 
 
 # elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
-def elu_(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+def elu_(
+    self: Tensor = NOT_GIVEN,
+    alpha: Scalar = 1,
+    scale: Scalar = 1,
+    input_scale: Scalar = 1,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _elu_.call_given((self, alpha, scale, input_scale), named)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _elu_.convert(1, alpha)
     if type(scale) is not int and type(scale) is not float:
@@ -53369,7 +54187,9 @@ _celu_ = declare(
 
 
 # celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)
-def celu_(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+def celu_(self: Tensor = NOT_GIVEN, alpha: Scalar = 1.0, **named: Any) -> Tensor:
+    if named:
+        return _celu_.call_given((self, alpha), named)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _celu_.convert(1, alpha)
     modes = active_modes()
@@ -53424,7 +54244,9 @@ _leaky_relu_ = declare(
 
 
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
-def leaky_relu_(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+def leaky_relu_(self: Tensor = NOT_GIVEN, negative_slope: Scalar = 0.01, **named: Any) -> Tensor:
+    if named:
+        return _leaky_relu_.call_given((self, negative_slope), named)
     if type(negative_slope) is not int and type(negative_slope) is not float:
         negative_slope = _leaky_relu_.convert(1, negative_slope)
     modes = active_modes()
@@ -53519,7 +54341,9 @@ _hardtanh_ = declare(
 
 
 # hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
-def hardtanh_(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+def hardtanh_(self: Tensor = NOT_GIVEN, min_val: Scalar = -1, max_val: Scalar = 1, **named: Any) -> Tensor:
+    if named:
+        return _hardtanh_.call_given((self, min_val, max_val), named)
     if type(min_val) is not int and type(min_val) is not float:
         min_val = _hardtanh_.convert(1, min_val)
     if type(max_val) is not int and type(max_val) is not float:
@@ -53574,7 +54398,9 @@ _hardsigmoid_ = declare(
 
 
 # hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-def hardsigmoid_(self: Tensor) -> Tensor:
+def hardsigmoid_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _hardsigmoid_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -53625,7 +54451,9 @@ _hardswish_ = declare(
 
 
 # hardswish_(Tensor(a!) self) -> Tensor(a!)
-def hardswish_(self: Tensor) -> Tensor:
+def hardswish_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _hardswish_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -53718,7 +54546,14 @@ _threshold_ = declare(
 
 
 # threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)
-def threshold_(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+def threshold_(
+    self: Tensor = NOT_GIVEN,
+    threshold: Scalar = NOT_GIVEN,
+    value: Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _threshold_.call_given((self, threshold, value), named)
     if type(threshold) is not int and type(threshold) is not float:
         threshold = _threshold_.convert(1, threshold)
     if type(value) is not int and type(value) is not float:
@@ -55643,7 +56478,9 @@ _copy_ = declare(
 
 
 # copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor = NOT_GIVEN, src: Tensor = NOT_GIVEN, non_blocking: bool = False, **named: Any) -> Tensor:
+    if named:
+        return _copy_.call_given((self, src, non_blocking), named)
     if type(non_blocking) is not bool:
         non_blocking = _copy_.convert(2, non_blocking)
     modes = active_modes()
@@ -55802,7 +56639,9 @@ _zero_ = declare(
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
-def zero_(self: Tensor) -> Tensor:
+def zero_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _zero_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -55911,7 +56750,7 @@ _uniform_ = declare(
 def uniform_(*args: Any, **kwargs: Any) -> Tensor:
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
-    return _uniform_(*args, **kwargs)
+    return _uniform_.call_by_name(args, kwargs)
 
 
 _uniform_.stub = uniform_
@@ -55948,7 +56787,15 @@ _exponential_ = declare(
 
 
 # exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def exponential_(
+    self: Tensor = NOT_GIVEN,
+    lambd: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _exponential_.call_given((self, lambd, generator), named)
     if type(lambd) is not float:
         lambd = _exponential_.convert(1, lambd)
     if generator is not None and type(generator) is not Generator:
@@ -56008,7 +56855,15 @@ _geometric_ = declare(
 
 
 # geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+def geometric_(
+    self: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _geometric_.call_given((self, p, generator), named)
     if type(p) is not float:
         p = _geometric_.convert(1, p)
     if generator is not None and type(generator) is not Generator:
@@ -56083,7 +56938,16 @@ _cauchy_ = declare(
 
 
 # cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def cauchy_(
+    self: Tensor = NOT_GIVEN,
+    median: float = 0.0,
+    sigma: float = 1.0,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _cauchy_.call_given((self, median, sigma, generator), named)
     if type(median) is not float:
         median = _cauchy_.convert(1, median)
     if type(sigma) is not float:
@@ -56160,7 +57024,16 @@ _log_normal_ = declare(
 
 
 # log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+def log_normal_(
+    self: Tensor = NOT_GIVEN,
+    mean: float = 1.0,
+    std: float = 2.0,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _log_normal_.call_given((self, mean, std, generator), named)
     if type(mean) is not float:
         mean = _log_normal_.convert(1, mean)
     if type(std) is not float:
@@ -56499,11 +57372,14 @@ _add = packet("aten::add")
 
 
 # add: Tensor, Scalar, out, Scalar_out
-def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
+def add(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return add_out(self, other, alpha=alpha, out=named["out"])
+        return _add.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and (type(alpha) is int or type(alpha) is float)
         and active_modes() is None
@@ -56515,12 +57391,10 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         else:
             return kernel(self, other, alpha)
         return _add_Tensor.call(self, other, alpha)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return add_Scalar(self, other, alpha)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return add_out(self, other, alpha=alpha, out=out)
-        return _add.call((self, other), {"alpha": alpha, "out": out})
+        return _add.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
@@ -56542,11 +57416,14 @@ _sub = packet("aten::sub")
 
 
 # sub: Tensor, Scalar, out, Scalar_out
-def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
+def sub(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return sub_out(self, other, alpha=alpha, out=named["out"])
+        return _sub.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and (type(alpha) is int or type(alpha) is float)
         and active_modes() is None
@@ -56558,12 +57435,10 @@ def sub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         else:
             return kernel(self, other, alpha)
         return _sub_Tensor.call(self, other, alpha)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return sub_Scalar(self, other, alpha)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return sub_out(self, other, alpha=alpha, out=out)
-        return _sub.call((self, other), {"alpha": alpha, "out": out})
+        return _sub.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _sub_Tensor.convert(2, alpha)
     modes = active_modes()
@@ -56585,11 +57460,14 @@ _rsub = packet("aten::rsub")
 
 
 # rsub: Tensor, Scalar, Tensor_out, Scalar_out
-def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
+def rsub(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return rsub_Tensor_out(self, other, alpha=alpha, out=named["out"])
+        return _rsub.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and (type(alpha) is int or type(alpha) is float)
         and active_modes() is None
@@ -56601,12 +57479,10 @@ def rsub(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor
         else:
             return kernel(self, other, alpha)
         return _rsub_Tensor.call(self, other, alpha)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return rsub_Scalar(self, other, alpha)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return rsub_Tensor_out(self, other, alpha=alpha, out=out)
-        return _rsub.call((self, other), {"alpha": alpha, "out": out})
+        return _rsub.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _rsub_Tensor.convert(2, alpha)
     modes = active_modes()
@@ -56628,9 +57504,13 @@ _mul = packet("aten::mul")
 
 
 # mul: Tensor, Scalar, out, Scalar_out
-def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def mul(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return mul_out(self, other, out=named["out"])
+        return _mul.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _mul_Tensor.table[ARRAYS]
         except KeyError:
@@ -56638,12 +57518,10 @@ def mul(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> A
         else:
             return kernel(self, other)
         return _mul_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return mul_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return mul_out(self, other, out=out)
-        return _mul.call((self, other), {"out": out})
+        return _mul.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -56664,7 +57542,7 @@ _div = packet("aten::div")
 
 # div: Tensor, Scalar, Tensor_mode, out_mode, Scalar_mode, out, Scalar_out, Scalar_mode_out
 def div(*args: Any, **kwargs: Any) -> Any:
-    return _div.call(args, kwargs)
+    return _div.call(args, kwargs, named=True)
 
 
 _div.stub = div
@@ -56674,7 +57552,7 @@ _div_ = packet("aten::div_")
 
 # div_: Tensor_mode, Tensor, Scalar, Scalar_mode
 def div_(*args: Any, **kwargs: Any) -> Any:
-    return _div_.call(args, kwargs)
+    return _div_.call(args, kwargs, named=True)
 
 
 _div_.stub = div_
@@ -56683,9 +57561,13 @@ _floor_divide = packet("aten::floor_divide")
 
 
 # floor_divide: default, out, Scalar, Scalar_out
-def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def floor_divide(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return floor_divide_out(self, other, out=named["out"])
+        return _floor_divide.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _floor_divide_default.table[ARRAYS]
         except KeyError:
@@ -56693,12 +57575,10 @@ def floor_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = N
         else:
             return kernel(self, other)
         return _floor_divide_default.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return floor_divide_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return floor_divide_out(self, other, out=out)
-        return _floor_divide.call((self, other), {"out": out})
+        return _floor_divide.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -56718,7 +57598,9 @@ _floor_divide_ = packet("aten::floor_divide_")
 
 
 # floor_divide_: Tensor, Scalar
-def floor_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def floor_divide_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _floor_divide_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -56751,10 +57633,19 @@ _remainder = packet("aten::remainder")
 
 
 # remainder: Tensor, Scalar, Scalar_Tensor, Tensor_out, Scalar_out, Scalar_Tensor_out
-def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def remainder(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return remainder_Tensor_out(self, other, out=named["out"])
+        return _remainder.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _remainder_Tensor.table[ARRAYS]
         except KeyError:
@@ -56762,14 +57653,12 @@ def remainder(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | No
         else:
             return kernel(self, other)
         return _remainder_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return remainder_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return remainder_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return remainder_Tensor_out(self, other, out=out)
-        return _remainder.call((self, other), {"out": out})
+        return _remainder.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -56789,10 +57678,19 @@ _pow = packet("aten::pow")
 
 
 # pow: Tensor_Tensor, Tensor_Tensor_out, Tensor_Scalar, Tensor_Scalar_out, Scalar, Scalar_out
-def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def pow(self: Tensor | Scalar = NOT_GIVEN, exponent: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(exponent) is Tensor or type(exponent) is ndarray)
+        ):
+            return pow_Tensor_Tensor_out(self, exponent, out=named["out"])
+        return _pow.call_given((self, exponent), named)
     kind1 = type(self)
     kind2 = type(exponent)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _pow_Tensor_Tensor.table[ARRAYS]
         except KeyError:
@@ -56800,14 +57698,12 @@ def pow(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None 
         else:
             return kernel(self, exponent)
         return _pow_Tensor_Tensor.call(self, exponent)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return pow_Tensor_Scalar(self, exponent)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return pow_Scalar(self, exponent)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return pow_Tensor_Tensor_out(self, exponent, out=out)
-        return _pow.call((self, exponent), {"out": out})
+        return _pow.call((self, exponent), {})
     modes = active_modes()
     try:
         keys = self.keys | exponent.keys
@@ -56827,7 +57723,9 @@ _pow_ = packet("aten::pow_")
 
 
 # pow_: Tensor, Scalar
-def pow_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
+def pow_(self: Tensor = NOT_GIVEN, exponent: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _pow_.call_given((self, exponent), named)
     kind = type(exponent)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -56860,9 +57758,11 @@ _maximum = packet("aten::maximum")
 
 
 # maximum: default, out
-def maximum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return maximum_out(self, other, out=out)
+def maximum(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return maximum_out(self, other, out=named["out"])
+        return _maximum.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -56890,9 +57790,11 @@ _minimum = packet("aten::minimum")
 
 
 # minimum: default, out
-def minimum(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return minimum_out(self, other, out=out)
+def minimum(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return minimum_out(self, other, out=named["out"])
+        return _minimum.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -56920,9 +57822,11 @@ _atan2 = packet("aten::atan2")
 
 
 # atan2: default, out
-def atan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return atan2_out(self, other, out=out)
+def atan2(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return atan2_out(self, other, out=named["out"])
+        return _atan2.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -56951,7 +57855,7 @@ _clamp = packet("aten::clamp")
 
 # clamp: default, Tensor, out, Tensor_out
 def clamp(*args: Any, **kwargs: Any) -> Any:
-    return _clamp.call(args, kwargs)
+    return _clamp.call(args, kwargs, named=True)
 
 
 _clamp.stub = clamp
@@ -56960,9 +57864,13 @@ _fmod = packet("aten::fmod")
 
 
 # fmod: Tensor, Scalar, Tensor_out, Scalar_out
-def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def fmod(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return fmod_Tensor_out(self, other, out=named["out"])
+        return _fmod.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fmod_Tensor.table[ARRAYS]
         except KeyError:
@@ -56970,12 +57878,10 @@ def fmod(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> 
         else:
             return kernel(self, other)
         return _fmod_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return fmod_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return fmod_Tensor_out(self, other, out=out)
-        return _fmod.call((self, other), {"out": out})
+        return _fmod.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -56995,9 +57901,11 @@ _fmax = packet("aten::fmax")
 
 
 # fmax: default, out
-def fmax(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return fmax_out(self, other, out=out)
+def fmax(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return fmax_out(self, other, out=named["out"])
+        return _fmax.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57025,9 +57933,11 @@ _fmin = packet("aten::fmin")
 
 
 # fmin: default, out
-def fmin(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return fmin_out(self, other, out=out)
+def fmin(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return fmin_out(self, other, out=named["out"])
+        return _fmin.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57055,9 +57965,11 @@ _hypot = packet("aten::hypot")
 
 
 # hypot: default, out
-def hypot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hypot_out(self, other, out=out)
+def hypot(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hypot_out(self, other, out=named["out"])
+        return _hypot.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57085,9 +57997,13 @@ _copysign = packet("aten::copysign")
 
 
 # copysign: Tensor, Scalar, out, Scalar_out
-def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def copysign(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return copysign_out(self, other, out=named["out"])
+        return _copysign.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _copysign_Tensor.table[ARRAYS]
         except KeyError:
@@ -57095,12 +58011,10 @@ def copysign(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None)
         else:
             return kernel(self, other)
         return _copysign_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return copysign_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return copysign_out(self, other, out=out)
-        return _copysign.call((self, other), {"out": out})
+        return _copysign.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -57120,9 +58034,11 @@ _nextafter = packet("aten::nextafter")
 
 
 # nextafter: default, out
-def nextafter(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return nextafter_out(self, other, out=out)
+def nextafter(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nextafter_out(self, other, out=named["out"])
+        return _nextafter.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57150,9 +58066,11 @@ _heaviside = packet("aten::heaviside")
 
 
 # heaviside: default, out
-def heaviside(self: Tensor, values: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return heaviside_out(self, values, out=out)
+def heaviside(self: Tensor = NOT_GIVEN, values: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return heaviside_out(self, values, out=named["out"])
+        return _heaviside.call_given((self, values), named)
     modes = active_modes()
     if type(self) is ndarray and type(values) is ndarray and modes is None:
         try:
@@ -57180,9 +58098,11 @@ _logaddexp = packet("aten::logaddexp")
 
 
 # logaddexp: default, out
-def logaddexp(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logaddexp_out(self, other, out=out)
+def logaddexp(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logaddexp_out(self, other, out=named["out"])
+        return _logaddexp.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57210,9 +58130,11 @@ _logaddexp2 = packet("aten::logaddexp2")
 
 
 # logaddexp2: default, out
-def logaddexp2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logaddexp2_out(self, other, out=out)
+def logaddexp2(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logaddexp2_out(self, other, out=named["out"])
+        return _logaddexp2.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57240,9 +58162,11 @@ _gcd = packet("aten::gcd")
 
 
 # gcd: default, out
-def gcd(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return gcd_out(self, other, out=out)
+def gcd(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return gcd_out(self, other, out=named["out"])
+        return _gcd.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57270,9 +58194,11 @@ _lcm = packet("aten::lcm")
 
 
 # lcm: default, out
-def lcm(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return lcm_out(self, other, out=out)
+def lcm(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return lcm_out(self, other, out=named["out"])
+        return _lcm.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57300,9 +58226,13 @@ _clamp_min = packet("aten::clamp_min")
 
 
 # clamp_min: default, Tensor, out, Tensor_out
-def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def clamp_min(self: Tensor = NOT_GIVEN, min: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(min) is Tensor or type(min) is ndarray):
+            return clamp_min_Tensor_out(self, min, out=named["out"])
+        return _clamp_min.call_given((self, min), named)
     kind = type(min)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_min_Tensor.table[ARRAYS]
         except KeyError:
@@ -57310,12 +58240,10 @@ def clamp_min(self: Tensor, min: Tensor | Scalar, *, out: Tensor | None = None) 
         else:
             return kernel(self, min)
         return _clamp_min_Tensor.call(self, min)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return clamp_min_default(self, min)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return clamp_min_Tensor_out(self, min, out=out)
-        return _clamp_min.call((self, min), {"out": out})
+        return _clamp_min.call((self, min), {})
     modes = active_modes()
     try:
         keys = self.keys | min.keys
@@ -57335,9 +58263,13 @@ _clamp_max = packet("aten::clamp_max")
 
 
 # clamp_max: default, Tensor, out, Tensor_out
-def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def clamp_max(self: Tensor = NOT_GIVEN, max: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(max) is Tensor or type(max) is ndarray):
+            return clamp_max_Tensor_out(self, max, out=named["out"])
+        return _clamp_max.call_given((self, max), named)
     kind = type(max)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _clamp_max_Tensor.table[ARRAYS]
         except KeyError:
@@ -57345,12 +58277,10 @@ def clamp_max(self: Tensor, max: Tensor | Scalar, *, out: Tensor | None = None) 
         else:
             return kernel(self, max)
         return _clamp_max_Tensor.call(self, max)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return clamp_max_default(self, max)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return clamp_max_Tensor_out(self, max, out=out)
-        return _clamp_max.call((self, max), {"out": out})
+        return _clamp_max.call((self, max), {})
     modes = active_modes()
     try:
         keys = self.keys | max.keys
@@ -57370,9 +58300,13 @@ _lerp = packet("aten::lerp")
 
 
 # lerp: Scalar, Tensor, Scalar_out, Tensor_out
-def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def lerp(self: Tensor = NOT_GIVEN, end: Tensor = NOT_GIVEN, weight: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(weight) is Tensor or type(weight) is ndarray):
+            return lerp_Tensor_out(self, end, weight, out=named["out"])
+        return _lerp.call_given((self, end, weight), named)
     kind = type(weight)
-    if kind is ndarray and out is None and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
             kernel = _lerp_Tensor.table[ARRAYS]
         except KeyError:
@@ -57380,12 +58314,10 @@ def lerp(self: Tensor, end: Tensor, weight: Tensor | Scalar, *, out: Tensor | No
         else:
             return kernel(self, end, weight)
         return _lerp_Tensor.call(self, end, weight)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return lerp_Scalar(self, end, weight)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return lerp_Tensor_out(self, end, weight, out=out)
-        return _lerp.call((self, end, weight), {"out": out})
+        return _lerp.call((self, end, weight), {})
     modes = active_modes()
     try:
         keys = self.keys | end.keys | weight.keys
@@ -57405,9 +58337,18 @@ _addcmul = packet("aten::addcmul")
 
 
 # addcmul: default, out
-def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return addcmul_out(self, tensor1, tensor2, value=value, out=out)
+def addcmul(
+    self: Tensor = NOT_GIVEN,
+    tensor1: Tensor = NOT_GIVEN,
+    tensor2: Tensor = NOT_GIVEN,
+    *,
+    value: Scalar = 1,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addcmul_out(self, tensor1, tensor2, value=value, out=named["out"])
+        return _addcmul.call_given((self, tensor1, tensor2, value), named)
     if type(value) is not int and type(value) is not float:
         value = _addcmul_default.convert(3, value)
     modes = active_modes()
@@ -57437,9 +58378,18 @@ _addcdiv = packet("aten::addcdiv")
 
 
 # addcdiv: default, out
-def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return addcdiv_out(self, tensor1, tensor2, value=value, out=out)
+def addcdiv(
+    self: Tensor = NOT_GIVEN,
+    tensor1: Tensor = NOT_GIVEN,
+    tensor2: Tensor = NOT_GIVEN,
+    *,
+    value: Scalar = 1,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addcdiv_out(self, tensor1, tensor2, value=value, out=named["out"])
+        return _addcdiv.call_given((self, tensor1, tensor2, value), named)
     if type(value) is not int and type(value) is not float:
         value = _addcdiv_default.convert(3, value)
     modes = active_modes()
@@ -57469,9 +58419,11 @@ _ldexp = packet("aten::ldexp")
 
 
 # ldexp: Tensor, out
-def ldexp(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return ldexp_out(self, other, out=out)
+def ldexp(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return ldexp_out(self, other, out=named["out"])
+        return _ldexp.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -57499,10 +58451,19 @@ _float_power = packet("aten::float_power")
 
 
 # float_power: Tensor_Tensor, Tensor_Tensor_out, Tensor_Scalar, Tensor_Scalar_out, Scalar, Scalar_out
-def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def float_power(self: Tensor | Scalar = NOT_GIVEN, exponent: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(exponent) is Tensor or type(exponent) is ndarray)
+        ):
+            return float_power_Tensor_Tensor_out(self, exponent, out=named["out"])
+        return _float_power.call_given((self, exponent), named)
     kind1 = type(self)
     kind2 = type(exponent)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _float_power_Tensor_Tensor.table[ARRAYS]
         except KeyError:
@@ -57510,14 +58471,12 @@ def float_power(self: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor
         else:
             return kernel(self, exponent)
         return _float_power_Tensor_Tensor.call(self, exponent)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return float_power_Tensor_Scalar(self, exponent)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return float_power_Scalar(self, exponent)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return float_power_Tensor_Tensor_out(self, exponent, out=out)
-        return _float_power.call((self, exponent), {"out": out})
+        return _float_power.call((self, exponent), {})
     modes = active_modes()
     try:
         keys = self.keys | exponent.keys
@@ -57537,7 +58496,9 @@ _float_power_ = packet("aten::float_power_")
 
 
 # float_power_: Tensor, Scalar
-def float_power_(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
+def float_power_(self: Tensor = NOT_GIVEN, exponent: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _float_power_.call_given((self, exponent), named)
     kind = type(exponent)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -57575,7 +58536,7 @@ def where(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return where_default(*args)
-    return _where.call(args, kwargs)
+    return _where.call(args, kwargs, named=True)
 
 
 _where.stub = where
@@ -57584,9 +58545,11 @@ _neg = packet("aten::neg")
 
 
 # neg: default, out
-def neg(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return neg_out(self, out=out)
+def neg(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return neg_out(self, out=named["out"])
+        return _neg.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57614,9 +58577,11 @@ _abs = packet("aten::abs")
 
 
 # abs: default, out
-def abs(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return abs_out(self, out=out)
+def abs(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return abs_out(self, out=named["out"])
+        return _abs.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57644,9 +58609,11 @@ _exp = packet("aten::exp")
 
 
 # exp: default, out
-def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return exp_out(self, out=out)
+def exp(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return exp_out(self, out=named["out"])
+        return _exp.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57674,9 +58641,11 @@ _expm1 = packet("aten::expm1")
 
 
 # expm1: default, out
-def expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return expm1_out(self, out=out)
+def expm1(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return expm1_out(self, out=named["out"])
+        return _expm1.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57704,9 +58673,11 @@ _log = packet("aten::log")
 
 
 # log: default, out
-def log(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log_out(self, out=out)
+def log(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log_out(self, out=named["out"])
+        return _log.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57734,9 +58705,11 @@ _log1p = packet("aten::log1p")
 
 
 # log1p: default, out
-def log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log1p_out(self, out=out)
+def log1p(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log1p_out(self, out=named["out"])
+        return _log1p.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57764,9 +58737,11 @@ _log2 = packet("aten::log2")
 
 
 # log2: default, out
-def log2(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log2_out(self, out=out)
+def log2(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log2_out(self, out=named["out"])
+        return _log2.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57794,9 +58769,11 @@ _sqrt = packet("aten::sqrt")
 
 
 # sqrt: default, out
-def sqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sqrt_out(self, out=out)
+def sqrt(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sqrt_out(self, out=named["out"])
+        return _sqrt.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57824,9 +58801,11 @@ _sin = packet("aten::sin")
 
 
 # sin: default, out
-def sin(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sin_out(self, out=out)
+def sin(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sin_out(self, out=named["out"])
+        return _sin.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57854,9 +58833,11 @@ _cos = packet("aten::cos")
 
 
 # cos: default, out
-def cos(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cos_out(self, out=out)
+def cos(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cos_out(self, out=named["out"])
+        return _cos.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57884,9 +58865,11 @@ _tan = packet("aten::tan")
 
 
 # tan: default, out
-def tan(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return tan_out(self, out=out)
+def tan(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return tan_out(self, out=named["out"])
+        return _tan.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57914,9 +58897,11 @@ _tanh = packet("aten::tanh")
 
 
 # tanh: default, out
-def tanh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return tanh_out(self, out=out)
+def tanh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return tanh_out(self, out=named["out"])
+        return _tanh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57944,9 +58929,11 @@ _reciprocal = packet("aten::reciprocal")
 
 
 # reciprocal: default, out
-def reciprocal(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return reciprocal_out(self, out=out)
+def reciprocal(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return reciprocal_out(self, out=named["out"])
+        return _reciprocal.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -57974,9 +58961,11 @@ _rsqrt = packet("aten::rsqrt")
 
 
 # rsqrt: default, out
-def rsqrt(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return rsqrt_out(self, out=out)
+def rsqrt(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return rsqrt_out(self, out=named["out"])
+        return _rsqrt.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58004,9 +58993,11 @@ _sigmoid = packet("aten::sigmoid")
 
 
 # sigmoid: default, out
-def sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sigmoid_out(self, out=out)
+def sigmoid(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sigmoid_out(self, out=named["out"])
+        return _sigmoid.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58034,9 +59025,11 @@ _floor = packet("aten::floor")
 
 
 # floor: default, out
-def floor(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return floor_out(self, out=out)
+def floor(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return floor_out(self, out=named["out"])
+        return _floor.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58064,9 +59057,11 @@ _ceil = packet("aten::ceil")
 
 
 # ceil: default, out
-def ceil(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return ceil_out(self, out=out)
+def ceil(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return ceil_out(self, out=named["out"])
+        return _ceil.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58094,9 +59089,11 @@ _trunc = packet("aten::trunc")
 
 
 # trunc: default, out
-def trunc(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return trunc_out(self, out=out)
+def trunc(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return trunc_out(self, out=named["out"])
+        return _trunc.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58129,7 +59126,7 @@ def round(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return round_default(*args)
-    return _round.call(args, kwargs)
+    return _round.call(args, kwargs, named=True)
 
 
 _round.stub = round
@@ -58138,9 +59135,11 @@ _sign = packet("aten::sign")
 
 
 # sign: default, out
-def sign(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sign_out(self, out=out)
+def sign(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sign_out(self, out=named["out"])
+        return _sign.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58168,9 +59167,11 @@ _asin = packet("aten::asin")
 
 
 # asin: default, out
-def asin(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return asin_out(self, out=out)
+def asin(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return asin_out(self, out=named["out"])
+        return _asin.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58198,9 +59199,11 @@ _acos = packet("aten::acos")
 
 
 # acos: default, out
-def acos(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return acos_out(self, out=out)
+def acos(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return acos_out(self, out=named["out"])
+        return _acos.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58228,9 +59231,11 @@ _atan = packet("aten::atan")
 
 
 # atan: default, out
-def atan(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return atan_out(self, out=out)
+def atan(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return atan_out(self, out=named["out"])
+        return _atan.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58258,9 +59263,11 @@ _sinh = packet("aten::sinh")
 
 
 # sinh: default, out
-def sinh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sinh_out(self, out=out)
+def sinh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sinh_out(self, out=named["out"])
+        return _sinh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58288,9 +59295,11 @@ _cosh = packet("aten::cosh")
 
 
 # cosh: default, out
-def cosh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cosh_out(self, out=out)
+def cosh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cosh_out(self, out=named["out"])
+        return _cosh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58318,9 +59327,11 @@ _asinh = packet("aten::asinh")
 
 
 # asinh: default, out
-def asinh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return asinh_out(self, out=out)
+def asinh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return asinh_out(self, out=named["out"])
+        return _asinh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58348,9 +59359,11 @@ _acosh = packet("aten::acosh")
 
 
 # acosh: default, out
-def acosh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return acosh_out(self, out=out)
+def acosh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return acosh_out(self, out=named["out"])
+        return _acosh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58378,9 +59391,11 @@ _atanh = packet("aten::atanh")
 
 
 # atanh: default, out
-def atanh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return atanh_out(self, out=out)
+def atanh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return atanh_out(self, out=named["out"])
+        return _atanh.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58408,9 +59423,11 @@ _exp2 = packet("aten::exp2")
 
 
 # exp2: default, out
-def exp2(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return exp2_out(self, out=out)
+def exp2(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return exp2_out(self, out=named["out"])
+        return _exp2.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58438,9 +59455,11 @@ _log10 = packet("aten::log10")
 
 
 # log10: default, out
-def log10(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log10_out(self, out=out)
+def log10(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log10_out(self, out=named["out"])
+        return _log10.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58468,9 +59487,11 @@ _deg2rad = packet("aten::deg2rad")
 
 
 # deg2rad: default, out
-def deg2rad(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return deg2rad_out(self, out=out)
+def deg2rad(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return deg2rad_out(self, out=named["out"])
+        return _deg2rad.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58498,9 +59519,11 @@ _rad2deg = packet("aten::rad2deg")
 
 
 # rad2deg: default, out
-def rad2deg(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return rad2deg_out(self, out=out)
+def rad2deg(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return rad2deg_out(self, out=named["out"])
+        return _rad2deg.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58528,9 +59551,11 @@ _frac = packet("aten::frac")
 
 
 # frac: default, out
-def frac(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return frac_out(self, out=out)
+def frac(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return frac_out(self, out=named["out"])
+        return _frac.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58558,9 +59583,11 @@ _sgn = packet("aten::sgn")
 
 
 # sgn: default, out
-def sgn(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sgn_out(self, out=out)
+def sgn(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sgn_out(self, out=named["out"])
+        return _sgn.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58588,9 +59615,11 @@ _angle = packet("aten::angle")
 
 
 # angle: default, out
-def angle(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return angle_out(self, out=out)
+def angle(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return angle_out(self, out=named["out"])
+        return _angle.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58618,9 +59647,11 @@ __conj_physical = packet("aten::_conj_physical")
 
 
 # _conj_physical: default, out
-def _conj_physical(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _conj_physical_out(self, out=out)
+def _conj_physical(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _conj_physical_out(self, out=named["out"])
+        return __conj_physical.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58649,15 +59680,16 @@ _nan_to_num = packet("aten::nan_to_num")
 
 # nan_to_num: default, out
 def nan_to_num(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     nan: float | None = None,
     posinf: float | None = None,
     neginf: float | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return nan_to_num_out(self, nan, posinf, neginf, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nan_to_num_out(self, nan, posinf, neginf, out=named["out"])
+        return _nan_to_num.call_given((self, nan, posinf, neginf), named)
     if nan is not None and type(nan) is not float:
         nan = _nan_to_num_default.convert(1, nan)
     if posinf is not None and type(posinf) is not float:
@@ -58691,9 +59723,11 @@ _isinf = packet("aten::isinf")
 
 
 # isinf: default, out
-def isinf(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return isinf_out(self, out=out)
+def isinf(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return isinf_out(self, out=named["out"])
+        return _isinf.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58721,9 +59755,11 @@ _isposinf = packet("aten::isposinf")
 
 
 # isposinf: default, out
-def isposinf(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return isposinf_out(self, out=out)
+def isposinf(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return isposinf_out(self, out=named["out"])
+        return _isposinf.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58751,9 +59787,11 @@ _isneginf = packet("aten::isneginf")
 
 
 # isneginf: default, out
-def isneginf(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return isneginf_out(self, out=out)
+def isneginf(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return isneginf_out(self, out=named["out"])
+        return _isneginf.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58783,9 +59821,11 @@ _signbit = packet("aten::signbit")
 
 
 # signbit: default, out
-def signbit(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return signbit_out(self, out=out)
+def signbit(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return signbit_out(self, out=named["out"])
+        return _signbit.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58817,9 +59857,11 @@ _conj_physical__ = packet("aten::conj_physical")
 
 
 # conj_physical: default, out
-def conj_physical(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return conj_physical_out(self, out=out)
+def conj_physical(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return conj_physical_out(self, out=named["out"])
+        return _conj_physical__.call_given((self,), named)
     return conj_physical_default(self)
 
 
@@ -58839,9 +59881,11 @@ _complex = packet("aten::complex")
 
 
 # complex: default, out
-def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return complex_out(real, imag, out=out)
+def complex(real: Tensor = NOT_GIVEN, imag: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return complex_out(real, imag, out=named["out"])
+        return _complex.call_given((real, imag), named)
     modes = active_modes()
     if type(real) is ndarray and type(imag) is ndarray and modes is None:
         try:
@@ -58869,9 +59913,11 @@ _polar = packet("aten::polar")
 
 
 # polar: default, out
-def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return polar_out(abs, angle, out=out)
+def polar(abs: Tensor = NOT_GIVEN, angle: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return polar_out(abs, angle, out=named["out"])
+        return _polar.call_given((abs, angle), named)
     modes = active_modes()
     if type(abs) is ndarray and type(angle) is ndarray and modes is None:
         try:
@@ -58899,9 +59945,11 @@ _relu = packet("aten::relu")
 
 
 # relu: default, out
-def relu(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return relu_out(self, out=out)
+def relu(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return relu_out(self, out=named["out"])
+        return _relu.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -58929,9 +59977,11 @@ _gelu = packet("aten::gelu")
 
 
 # gelu: default, out
-def gelu(self: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Any:
-    if out is not None:
-        return gelu_out(self, approximate=approximate, out=out)
+def gelu(self: Tensor = NOT_GIVEN, *, approximate: str = "none", **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return gelu_out(self, approximate=approximate, out=named["out"])
+        return _gelu.call_given((self, approximate), named)
     if type(approximate) is not str:
         approximate = _gelu_default.convert(1, approximate)
     modes = active_modes()
@@ -58961,9 +60011,11 @@ _square = packet("aten::square")
 
 
 # square: default, out
-def square(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return square_out(self, out=out)
+def square(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return square_out(self, out=named["out"])
+        return _square.call_given((self,), named)
     return square_default(self)
 
 
@@ -58975,9 +60027,11 @@ _bitwise_not = packet("aten::bitwise_not")
 
 
 # bitwise_not: default, out
-def bitwise_not(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return bitwise_not_out(self, out=out)
+def bitwise_not(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return bitwise_not_out(self, out=named["out"])
+        return _bitwise_not.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59005,9 +60059,11 @@ _logical_not = packet("aten::logical_not")
 
 
 # logical_not: default, out
-def logical_not(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logical_not_out(self, out=out)
+def logical_not(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logical_not_out(self, out=named["out"])
+        return _logical_not.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59035,9 +60091,11 @@ _isnan = packet("aten::isnan")
 
 
 # isnan: default, out
-def isnan(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return isnan_out(self, out=out)
+def isnan(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return isnan_out(self, out=named["out"])
+        return _isnan.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59067,10 +60125,19 @@ _bitwise_and = packet("aten::bitwise_and")
 
 
 # bitwise_and: Tensor, Scalar, Scalar_Tensor, Tensor_out, Scalar_out, Scalar_Tensor_out
-def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def bitwise_and(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return bitwise_and_Tensor_out(self, other, out=named["out"])
+        return _bitwise_and.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_and_Tensor.table[ARRAYS]
         except KeyError:
@@ -59078,14 +60145,12 @@ def bitwise_and(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
         else:
             return kernel(self, other)
         return _bitwise_and_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_and_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_and_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return bitwise_and_Tensor_out(self, other, out=out)
-        return _bitwise_and.call((self, other), {"out": out})
+        return _bitwise_and.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59105,10 +60170,19 @@ _bitwise_or = packet("aten::bitwise_or")
 
 
 # bitwise_or: Tensor, Scalar, Scalar_Tensor, Tensor_out, Scalar_out, Scalar_Tensor_out
-def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def bitwise_or(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return bitwise_or_Tensor_out(self, other, out=named["out"])
+        return _bitwise_or.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_or_Tensor.table[ARRAYS]
         except KeyError:
@@ -59116,14 +60190,12 @@ def bitwise_or(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | N
         else:
             return kernel(self, other)
         return _bitwise_or_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_or_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_or_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return bitwise_or_Tensor_out(self, other, out=out)
-        return _bitwise_or.call((self, other), {"out": out})
+        return _bitwise_or.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59143,10 +60215,19 @@ _bitwise_xor = packet("aten::bitwise_xor")
 
 
 # bitwise_xor: Tensor, Scalar, Scalar_Tensor, Tensor_out, Scalar_out, Scalar_Tensor_out
-def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def bitwise_xor(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return bitwise_xor_Tensor_out(self, other, out=named["out"])
+        return _bitwise_xor.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_xor_Tensor.table[ARRAYS]
         except KeyError:
@@ -59154,14 +60235,12 @@ def bitwise_xor(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | 
         else:
             return kernel(self, other)
         return _bitwise_xor_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_xor_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_xor_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return bitwise_xor_Tensor_out(self, other, out=out)
-        return _bitwise_xor.call((self, other), {"out": out})
+        return _bitwise_xor.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59181,10 +60260,19 @@ _bitwise_left_shift = packet("aten::bitwise_left_shift")
 
 
 # bitwise_left_shift: Tensor, Tensor_Scalar, Scalar_Tensor, Tensor_out, Tensor_Scalar_out, Scalar_Tensor_out
-def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def bitwise_left_shift(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return bitwise_left_shift_Tensor_out(self, other, out=named["out"])
+        return _bitwise_left_shift.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_left_shift_Tensor.table[ARRAYS]
         except KeyError:
@@ -59192,14 +60280,12 @@ def bitwise_left_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Te
         else:
             return kernel(self, other)
         return _bitwise_left_shift_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_left_shift_Tensor_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_left_shift_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return bitwise_left_shift_Tensor_out(self, other, out=out)
-        return _bitwise_left_shift.call((self, other), {"out": out})
+        return _bitwise_left_shift.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59219,10 +60305,19 @@ _bitwise_right_shift = packet("aten::bitwise_right_shift")
 
 
 # bitwise_right_shift: Tensor, Tensor_Scalar, Scalar_Tensor, Tensor_out, Tensor_Scalar_out, Scalar_Tensor_out
-def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def bitwise_right_shift(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return bitwise_right_shift_Tensor_out(self, other, out=named["out"])
+        return _bitwise_right_shift.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _bitwise_right_shift_Tensor.table[ARRAYS]
         except KeyError:
@@ -59230,14 +60325,12 @@ def bitwise_right_shift(self: Tensor | Scalar, other: Tensor | Scalar, *, out: T
         else:
             return kernel(self, other)
         return _bitwise_right_shift_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return bitwise_right_shift_Tensor_Scalar(self, other)
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return bitwise_right_shift_Scalar_Tensor(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return bitwise_right_shift_Tensor_out(self, other, out=out)
-        return _bitwise_right_shift.call((self, other), {"out": out})
+        return _bitwise_right_shift.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59257,9 +60350,13 @@ ___lshift__ = packet("aten::__lshift__")
 
 
 # __lshift__: Tensor, Scalar, Tensor_out, Scalar_out
-def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def __lshift__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return __lshift___Tensor_out(self, other, out=named["out"])
+        return ___lshift__.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___lshift___Tensor.table[ARRAYS]
         except KeyError:
@@ -59267,12 +60364,10 @@ def __lshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
         else:
             return kernel(self, other)
         return ___lshift___Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return __lshift___Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return __lshift___Tensor_out(self, other, out=out)
-        return ___lshift__.call((self, other), {"out": out})
+        return ___lshift__.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59292,9 +60387,13 @@ ___rshift__ = packet("aten::__rshift__")
 
 
 # __rshift__: Tensor, Scalar, Tensor_out, Scalar_out
-def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def __rshift__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return __rshift___Tensor_out(self, other, out=named["out"])
+        return ___rshift__.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = ___rshift___Tensor.table[ARRAYS]
         except KeyError:
@@ -59302,12 +60401,10 @@ def __rshift__(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
         else:
             return kernel(self, other)
         return ___rshift___Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return __rshift___Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return __rshift___Tensor_out(self, other, out=out)
-        return ___rshift__.call((self, other), {"out": out})
+        return ___rshift__.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59327,9 +60424,11 @@ _logical_and = packet("aten::logical_and")
 
 
 # logical_and: default, out
-def logical_and(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logical_and_out(self, other, out=out)
+def logical_and(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logical_and_out(self, other, out=named["out"])
+        return _logical_and.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -59357,9 +60456,11 @@ _logical_or = packet("aten::logical_or")
 
 
 # logical_or: default, out
-def logical_or(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logical_or_out(self, other, out=out)
+def logical_or(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logical_or_out(self, other, out=named["out"])
+        return _logical_or.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -59387,9 +60488,11 @@ _logical_xor = packet("aten::logical_xor")
 
 
 # logical_xor: default, out
-def logical_xor(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logical_xor_out(self, other, out=out)
+def logical_xor(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logical_xor_out(self, other, out=named["out"])
+        return _logical_xor.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -59417,9 +60520,13 @@ _eq = packet("aten::eq")
 
 
 # eq: Tensor, Scalar, Tensor_out, Scalar_out
-def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def eq(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return eq_Tensor_out(self, other, out=named["out"])
+        return _eq.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _eq_Tensor.table[ARRAYS]
         except KeyError:
@@ -59427,12 +60534,10 @@ def eq(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _eq_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return eq_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return eq_Tensor_out(self, other, out=out)
-        return _eq.call((self, other), {"out": out})
+        return _eq.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59452,9 +60557,13 @@ _ne = packet("aten::ne")
 
 
 # ne: Tensor, Scalar, Tensor_out, Scalar_out
-def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def ne(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return ne_Tensor_out(self, other, out=named["out"])
+        return _ne.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ne_Tensor.table[ARRAYS]
         except KeyError:
@@ -59462,12 +60571,10 @@ def ne(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _ne_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return ne_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return ne_Tensor_out(self, other, out=out)
-        return _ne.call((self, other), {"out": out})
+        return _ne.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59487,9 +60594,13 @@ _lt = packet("aten::lt")
 
 
 # lt: Tensor, Scalar, Tensor_out, Scalar_out
-def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def lt(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return lt_Tensor_out(self, other, out=named["out"])
+        return _lt.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _lt_Tensor.table[ARRAYS]
         except KeyError:
@@ -59497,12 +60608,10 @@ def lt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _lt_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return lt_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return lt_Tensor_out(self, other, out=out)
-        return _lt.call((self, other), {"out": out})
+        return _lt.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59522,9 +60631,13 @@ _le = packet("aten::le")
 
 
 # le: Tensor, Scalar, Tensor_out, Scalar_out
-def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def le(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return le_Tensor_out(self, other, out=named["out"])
+        return _le.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _le_Tensor.table[ARRAYS]
         except KeyError:
@@ -59532,12 +60645,10 @@ def le(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _le_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return le_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return le_Tensor_out(self, other, out=out)
-        return _le.call((self, other), {"out": out})
+        return _le.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59557,9 +60668,13 @@ _gt = packet("aten::gt")
 
 
 # gt: Tensor, Scalar, Tensor_out, Scalar_out
-def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def gt(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return gt_Tensor_out(self, other, out=named["out"])
+        return _gt.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _gt_Tensor.table[ARRAYS]
         except KeyError:
@@ -59567,12 +60682,10 @@ def gt(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _gt_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return gt_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return gt_Tensor_out(self, other, out=out)
-        return _gt.call((self, other), {"out": out})
+        return _gt.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59592,9 +60705,13 @@ _ge = packet("aten::ge")
 
 
 # ge: Tensor, Scalar, Tensor_out, Scalar_out
-def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def ge(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return ge_Tensor_out(self, other, out=named["out"])
+        return _ge.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _ge_Tensor.table[ARRAYS]
         except KeyError:
@@ -59602,12 +60719,10 @@ def ge(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> An
         else:
             return kernel(self, other)
         return _ge_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return ge_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return ge_Tensor_out(self, other, out=out)
-        return _ge.call((self, other), {"out": out})
+        return _ge.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59628,7 +60743,7 @@ _isin = packet("aten::isin")
 
 # isin: Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, Tensor_Tensor_out, Tensor_Scalar_out, Scalar_Tensor_out
 def isin(*args: Any, **kwargs: Any) -> Any:
-    return _isin.call(args, kwargs)
+    return _isin.call(args, kwargs, named=True)
 
 
 _isin.stub = isin
@@ -59643,9 +60758,11 @@ _erf = packet("aten::erf")
 
 
 # erf: default, out
-def erf(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return erf_out(self, out=out)
+def erf(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return erf_out(self, out=named["out"])
+        return _erf.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59673,9 +60790,11 @@ _erfc = packet("aten::erfc")
 
 
 # erfc: default, out
-def erfc(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return erfc_out(self, out=out)
+def erfc(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return erfc_out(self, out=named["out"])
+        return _erfc.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59703,9 +60822,11 @@ _erfinv = packet("aten::erfinv")
 
 
 # erfinv: default, out
-def erfinv(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return erfinv_out(self, out=out)
+def erfinv(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return erfinv_out(self, out=named["out"])
+        return _erfinv.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59733,9 +60854,11 @@ _special_erfcx = packet("aten::special_erfcx")
 
 
 # special_erfcx: default, out
-def special_erfcx(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_erfcx_out(self, out=out)
+def special_erfcx(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_erfcx_out(self, out=named["out"])
+        return _special_erfcx.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59763,9 +60886,11 @@ _special_ndtr = packet("aten::special_ndtr")
 
 
 # special_ndtr: default, out
-def special_ndtr(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_ndtr_out(self, out=out)
+def special_ndtr(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_ndtr_out(self, out=named["out"])
+        return _special_ndtr.call_given((self,), named)
     return special_ndtr_default(self)
 
 
@@ -59775,9 +60900,11 @@ _special_ndtri = packet("aten::special_ndtri")
 
 
 # special_ndtri: default, out
-def special_ndtri(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_ndtri_out(self, out=out)
+def special_ndtri(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_ndtri_out(self, out=named["out"])
+        return _special_ndtri.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59805,9 +60932,11 @@ _special_log_ndtr = packet("aten::special_log_ndtr")
 
 
 # special_log_ndtr: default, out
-def special_log_ndtr(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_log_ndtr_out(self, out=out)
+def special_log_ndtr(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_log_ndtr_out(self, out=named["out"])
+        return _special_log_ndtr.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59835,9 +60964,11 @@ _lgamma = packet("aten::lgamma")
 
 
 # lgamma: default, out
-def lgamma(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return lgamma_out(self, out=out)
+def lgamma(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return lgamma_out(self, out=named["out"])
+        return _lgamma.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59865,9 +60996,11 @@ _digamma = packet("aten::digamma")
 
 
 # digamma: default, out
-def digamma(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return digamma_out(self, out=out)
+def digamma(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return digamma_out(self, out=named["out"])
+        return _digamma.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -59895,9 +61028,11 @@ _polygamma = packet("aten::polygamma")
 
 
 # polygamma: default, out
-def polygamma(n: int, self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return polygamma_out(n, self, out=out)
+def polygamma(n: int = NOT_GIVEN, self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return polygamma_out(n, self, out=named["out"])
+        return _polygamma.call_given((n, self), named)
     if type(n) is not int:
         n = _polygamma_default.convert(0, n)
     modes = active_modes()
@@ -59929,9 +61064,11 @@ _mvlgamma = packet("aten::mvlgamma")
 
 
 # mvlgamma: default, out
-def mvlgamma(self: Tensor, p: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mvlgamma_out(self, p, out=out)
+def mvlgamma(self: Tensor = NOT_GIVEN, p: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mvlgamma_out(self, p, out=named["out"])
+        return _mvlgamma.call_given((self, p), named)
     return mvlgamma_default(self, p)
 
 
@@ -59943,10 +61080,19 @@ _special_zeta = packet("aten::special_zeta")
 
 
 # special_zeta: default, self_scalar, other_scalar, out, self_scalar_out, other_scalar_out
-def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def special_zeta(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return special_zeta_out(self, other, out=named["out"])
+        return _special_zeta.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _special_zeta_default.table[ARRAYS]
         except KeyError:
@@ -59954,14 +61100,12 @@ def special_zeta(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor |
         else:
             return kernel(self, other)
         return _special_zeta_default.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_zeta_self_scalar(self, other)
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_zeta_other_scalar(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return special_zeta_out(self, other, out=out)
-        return _special_zeta.call((self, other), {"out": out})
+        return _special_zeta.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -59981,9 +61125,11 @@ _i0 = packet("aten::i0")
 
 
 # i0: default, out
-def i0(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return i0_out(self, out=out)
+def i0(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return i0_out(self, out=named["out"])
+        return _i0.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60011,9 +61157,11 @@ _special_i0e = packet("aten::special_i0e")
 
 
 # special_i0e: default, out
-def special_i0e(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_i0e_out(self, out=out)
+def special_i0e(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_i0e_out(self, out=named["out"])
+        return _special_i0e.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60041,9 +61189,11 @@ _special_i1 = packet("aten::special_i1")
 
 
 # special_i1: default, out
-def special_i1(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_i1_out(self, out=out)
+def special_i1(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_i1_out(self, out=named["out"])
+        return _special_i1.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60071,9 +61221,11 @@ _special_i1e = packet("aten::special_i1e")
 
 
 # special_i1e: default, out
-def special_i1e(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_i1e_out(self, out=out)
+def special_i1e(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_i1e_out(self, out=named["out"])
+        return _special_i1e.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60101,9 +61253,11 @@ _special_modified_bessel_i0 = packet("aten::special_modified_bessel_i0")
 
 
 # special_modified_bessel_i0: default, out
-def special_modified_bessel_i0(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_modified_bessel_i0_out(self, out=out)
+def special_modified_bessel_i0(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_modified_bessel_i0_out(self, out=named["out"])
+        return _special_modified_bessel_i0.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60131,9 +61285,11 @@ _special_modified_bessel_i1 = packet("aten::special_modified_bessel_i1")
 
 
 # special_modified_bessel_i1: default, out
-def special_modified_bessel_i1(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_modified_bessel_i1_out(self, out=out)
+def special_modified_bessel_i1(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_modified_bessel_i1_out(self, out=named["out"])
+        return _special_modified_bessel_i1.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60161,9 +61317,11 @@ _logit = packet("aten::logit")
 
 
 # logit: default, out
-def logit(self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logit_out(self, eps, out=out)
+def logit(self: Tensor = NOT_GIVEN, eps: float | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logit_out(self, eps, out=named["out"])
+        return _logit.call_given((self, eps), named)
     if eps is not None and type(eps) is not float:
         eps = _logit_default.convert(1, eps)
     modes = active_modes()
@@ -60193,9 +61351,11 @@ _sinc = packet("aten::sinc")
 
 
 # sinc: default, out
-def sinc(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return sinc_out(self, out=out)
+def sinc(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return sinc_out(self, out=named["out"])
+        return _sinc.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60223,9 +61383,11 @@ _special_entr = packet("aten::special_entr")
 
 
 # special_entr: default, out
-def special_entr(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_entr_out(self, out=out)
+def special_entr(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_entr_out(self, out=named["out"])
+        return _special_entr.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -60253,10 +61415,19 @@ _xlogy = packet("aten::xlogy")
 
 
 # xlogy: Tensor, OutTensor, Scalar_Self, OutScalar_Self, Scalar_Other, OutScalar_Other
-def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def xlogy(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return xlogy_OutTensor(self, other, out=named["out"])
+        return _xlogy.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _xlogy_Tensor.table[ARRAYS]
         except KeyError:
@@ -60264,14 +61435,12 @@ def xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None =
         else:
             return kernel(self, other)
         return _xlogy_Tensor.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return xlogy_Scalar_Self(self, other)
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return xlogy_Scalar_Other(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return xlogy_OutTensor(self, other, out=out)
-        return _xlogy.call((self, other), {"out": out})
+        return _xlogy.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -60291,7 +61460,9 @@ _xlogy_ = packet("aten::xlogy_")
 
 
 # xlogy_: Tensor, Scalar_Other
-def xlogy_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def xlogy_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _xlogy_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -60324,10 +61495,19 @@ _special_xlog1py = packet("aten::special_xlog1py")
 
 
 # special_xlog1py: default, self_scalar, other_scalar, out, self_scalar_out, other_scalar_out
-def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def special_xlog1py(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return special_xlog1py_out(self, other, out=named["out"])
+        return _special_xlog1py.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _special_xlog1py_default.table[ARRAYS]
         except KeyError:
@@ -60335,14 +61515,12 @@ def special_xlog1py(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tenso
         else:
             return kernel(self, other)
         return _special_xlog1py_default.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlog1py_self_scalar(self, other)
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlog1py_other_scalar(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return special_xlog1py_out(self, other, out=out)
-        return _special_xlog1py.call((self, other), {"out": out})
+        return _special_xlog1py.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -60362,9 +61540,11 @@ _special_erf = packet("aten::special_erf")
 
 
 # special_erf: default, out
-def special_erf(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_erf_out(self, out=out)
+def special_erf(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_erf_out(self, out=named["out"])
+        return _special_erf.call_given((self,), named)
     return special_erf_default(self)
 
 
@@ -60374,9 +61554,11 @@ _special_erfc = packet("aten::special_erfc")
 
 
 # special_erfc: default, out
-def special_erfc(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_erfc_out(self, out=out)
+def special_erfc(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_erfc_out(self, out=named["out"])
+        return _special_erfc.call_given((self,), named)
     return special_erfc_default(self)
 
 
@@ -60386,9 +61568,11 @@ _special_erfinv = packet("aten::special_erfinv")
 
 
 # special_erfinv: default, out
-def special_erfinv(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_erfinv_out(self, out=out)
+def special_erfinv(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_erfinv_out(self, out=named["out"])
+        return _special_erfinv.call_given((self,), named)
     return special_erfinv_default(self)
 
 
@@ -60398,9 +61582,11 @@ _special_gammaln = packet("aten::special_gammaln")
 
 
 # special_gammaln: default, out
-def special_gammaln(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_gammaln_out(self, out=out)
+def special_gammaln(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_gammaln_out(self, out=named["out"])
+        return _special_gammaln.call_given((self,), named)
     return special_gammaln_default(self)
 
 
@@ -60410,9 +61596,11 @@ _special_digamma = packet("aten::special_digamma")
 
 
 # special_digamma: default, out
-def special_digamma(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_digamma_out(self, out=out)
+def special_digamma(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_digamma_out(self, out=named["out"])
+        return _special_digamma.call_given((self,), named)
     return special_digamma_default(self)
 
 
@@ -60422,9 +61610,11 @@ _special_psi = packet("aten::special_psi")
 
 
 # special_psi: default, out
-def special_psi(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_psi_out(self, out=out)
+def special_psi(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_psi_out(self, out=named["out"])
+        return _special_psi.call_given((self,), named)
     return special_psi_default(self)
 
 
@@ -60434,9 +61624,11 @@ _special_polygamma = packet("aten::special_polygamma")
 
 
 # special_polygamma: default, out
-def special_polygamma(n: int, self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_polygamma_out(n, self, out=out)
+def special_polygamma(n: int = NOT_GIVEN, self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_polygamma_out(n, self, out=named["out"])
+        return _special_polygamma.call_given((n, self), named)
     return special_polygamma_default(n, self)
 
 
@@ -60446,9 +61638,11 @@ _special_multigammaln = packet("aten::special_multigammaln")
 
 
 # special_multigammaln: default, out
-def special_multigammaln(self: Tensor, p: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_multigammaln_out(self, p, out=out)
+def special_multigammaln(self: Tensor = NOT_GIVEN, p: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_multigammaln_out(self, p, out=named["out"])
+        return _special_multigammaln.call_given((self, p), named)
     return special_multigammaln_default(self, p)
 
 
@@ -60458,9 +61652,11 @@ _special_i0 = packet("aten::special_i0")
 
 
 # special_i0: default, out
-def special_i0(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_i0_out(self, out=out)
+def special_i0(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_i0_out(self, out=named["out"])
+        return _special_i0.call_given((self,), named)
     return special_i0_default(self)
 
 
@@ -60470,9 +61666,11 @@ _special_logit = packet("aten::special_logit")
 
 
 # special_logit: default, out
-def special_logit(self: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_logit_out(self, eps, out=out)
+def special_logit(self: Tensor = NOT_GIVEN, eps: float | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_logit_out(self, eps, out=named["out"])
+        return _special_logit.call_given((self, eps), named)
     return special_logit_default(self, eps)
 
 
@@ -60482,9 +61680,11 @@ _special_sinc = packet("aten::special_sinc")
 
 
 # special_sinc: default, out
-def special_sinc(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_sinc_out(self, out=out)
+def special_sinc(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_sinc_out(self, out=named["out"])
+        return _special_sinc.call_given((self,), named)
     return special_sinc_default(self)
 
 
@@ -60494,9 +61694,11 @@ _special_expit = packet("aten::special_expit")
 
 
 # special_expit: default, out
-def special_expit(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_expit_out(self, out=out)
+def special_expit(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_expit_out(self, out=named["out"])
+        return _special_expit.call_given((self,), named)
     return special_expit_default(self)
 
 
@@ -60506,9 +61708,11 @@ _special_exp2 = packet("aten::special_exp2")
 
 
 # special_exp2: default, out
-def special_exp2(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_exp2_out(self, out=out)
+def special_exp2(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_exp2_out(self, out=named["out"])
+        return _special_exp2.call_given((self,), named)
     return special_exp2_default(self)
 
 
@@ -60518,9 +61722,11 @@ _special_expm1 = packet("aten::special_expm1")
 
 
 # special_expm1: default, out
-def special_expm1(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_expm1_out(self, out=out)
+def special_expm1(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_expm1_out(self, out=named["out"])
+        return _special_expm1.call_given((self,), named)
     return special_expm1_default(self)
 
 
@@ -60530,9 +61736,11 @@ _special_log1p = packet("aten::special_log1p")
 
 
 # special_log1p: default, out
-def special_log1p(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_log1p_out(self, out=out)
+def special_log1p(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_log1p_out(self, out=named["out"])
+        return _special_log1p.call_given((self,), named)
     return special_log1p_default(self)
 
 
@@ -60542,10 +61750,19 @@ _special_xlogy = packet("aten::special_xlogy")
 
 
 # special_xlogy: default, out, self_scalar, self_scalar_out, other_scalar, other_scalar_out
-def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def special_xlogy(self: Tensor | Scalar = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if (
+            len(named) == 1
+            and named.get("out") is not None
+            and (type(self) is Tensor or type(self) is ndarray)
+            and (type(other) is Tensor or type(other) is ndarray)
+        ):
+            return special_xlogy_out(self, other, out=named["out"])
+        return _special_xlogy.call_given((self, other), named)
     kind1 = type(self)
     kind2 = type(other)
-    if kind1 is ndarray and kind2 is ndarray and out is None and active_modes() is None:
+    if kind1 is ndarray and kind2 is ndarray and active_modes() is None:
         try:
             kernel = _special_xlogy_default.table[ARRAYS]
         except KeyError:
@@ -60553,14 +61770,12 @@ def special_xlogy(self: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor 
         else:
             return kernel(self, other)
         return _special_xlogy_default.call(self, other)
-    if kind1 is not Tensor or kind2 is not Tensor or out is not None:
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+    if kind1 is not Tensor or kind2 is not Tensor:
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return special_xlogy_self_scalar(self, other)
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return special_xlogy_other_scalar(self, other)
-        if out is not None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is Tensor or kind2 is ndarray):
-            return special_xlogy_out(self, other, out=out)
-        return _special_xlogy.call((self, other), {"out": out})
+        return _special_xlogy.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -60580,9 +61795,11 @@ _special_round = packet("aten::special_round")
 
 
 # special_round: default, out
-def special_round(self: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return special_round_out(self, decimals=decimals, out=out)
+def special_round(self: Tensor = NOT_GIVEN, *, decimals: int = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_round_out(self, decimals=decimals, out=named["out"])
+        return _special_round.call_given((self, decimals), named)
     return special_round_default(self, decimals=decimals)
 
 
@@ -60596,9 +61813,13 @@ _true_divide = packet("aten::true_divide")
 
 
 # true_divide: Tensor, out, Scalar
-def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def true_divide(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return true_divide_out(self, other, out=named["out"])
+        return _true_divide.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _true_divide_Tensor.table[ARRAYS]
         except KeyError:
@@ -60606,12 +61827,10 @@ def true_divide(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = No
         else:
             return kernel(self, other)
         return _true_divide_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return true_divide_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return true_divide_out(self, other, out=out)
-        return _true_divide.call((self, other), {"out": out})
+        return _true_divide.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -60631,7 +61850,9 @@ _true_divide_ = packet("aten::true_divide_")
 
 
 # true_divide_: Tensor, Scalar
-def true_divide_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def true_divide_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _true_divide_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -60665,7 +61886,7 @@ _divide = packet("aten::divide")
 
 # divide: Tensor, out, Scalar, Tensor_mode, out_mode, Scalar_mode
 def divide(*args: Any, **kwargs: Any) -> Any:
-    return _divide.call(args, kwargs)
+    return _divide.call(args, kwargs, named=True)
 
 
 _divide.stub = divide
@@ -60675,7 +61896,7 @@ _divide_ = packet("aten::divide_")
 
 # divide_: Tensor, Scalar, Tensor_mode, Scalar_mode
 def divide_(*args: Any, **kwargs: Any) -> Any:
-    return _divide_.call(args, kwargs)
+    return _divide_.call(args, kwargs, named=True)
 
 
 _divide_.stub = divide_
@@ -60684,9 +61905,13 @@ _multiply = packet("aten::multiply")
 
 
 # multiply: Tensor, out, Scalar
-def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def multiply(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return multiply_out(self, other, out=named["out"])
+        return _multiply.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _multiply_Tensor.table[ARRAYS]
         except KeyError:
@@ -60694,12 +61919,10 @@ def multiply(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None)
         else:
             return kernel(self, other)
         return _multiply_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return multiply_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return multiply_out(self, other, out=out)
-        return _multiply.call((self, other), {"out": out})
+        return _multiply.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -60719,7 +61942,9 @@ _multiply_ = packet("aten::multiply_")
 
 
 # multiply_: Tensor, Scalar
-def multiply_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def multiply_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _multiply_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -60752,11 +61977,14 @@ _subtract = packet("aten::subtract")
 
 
 # subtract: Tensor, out, Scalar
-def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
+def subtract(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return subtract_out(self, other, alpha=alpha, out=named["out"])
+        return _subtract.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and (type(alpha) is int or type(alpha) is float)
         and active_modes() is None
@@ -60768,12 +61996,10 @@ def subtract(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Te
         else:
             return kernel(self, other, alpha)
         return _subtract_Tensor.call(self, other, alpha)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return subtract_Scalar(self, other, alpha)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return subtract_out(self, other, alpha=alpha, out=out)
-        return _subtract.call((self, other), {"alpha": alpha, "out": out})
+        return _subtract.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _subtract_Tensor.convert(2, alpha)
     modes = active_modes()
@@ -60795,7 +62021,9 @@ _subtract_ = packet("aten::subtract_")
 
 
 # subtract_: Tensor, Scalar
-def subtract_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
+def subtract_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Tensor:
+    if named:
+        return _subtract_.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
@@ -60836,7 +62064,7 @@ _clip = packet("aten::clip")
 
 # clip: default, out, Tensor, Tensor_out
 def clip(*args: Any, **kwargs: Any) -> Any:
-    return _clip.call(args, kwargs)
+    return _clip.call(args, kwargs, named=True)
 
 
 _clip.stub = clip
@@ -60846,7 +62074,7 @@ _clip_ = packet("aten::clip_")
 
 # clip_: default, Tensor
 def clip_(*args: Any, **kwargs: Any) -> Any:
-    return _clip_.call(args, kwargs)
+    return _clip_.call(args, kwargs, named=True)
 
 
 _clip_.stub = clip_
@@ -60855,9 +62083,11 @@ _negative = packet("aten::negative")
 
 
 # negative: default, out
-def negative(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return negative_out(self, out=out)
+def negative(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return negative_out(self, out=named["out"])
+        return _negative.call_given((self,), named)
     return negative_default(self)
 
 
@@ -60869,9 +62099,11 @@ _absolute = packet("aten::absolute")
 
 
 # absolute: default, out
-def absolute(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return absolute_out(self, out=out)
+def absolute(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return absolute_out(self, out=named["out"])
+        return _absolute.call_given((self,), named)
     return absolute_default(self)
 
 
@@ -60883,9 +62115,11 @@ _fix = packet("aten::fix")
 
 
 # fix: default, out
-def fix(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return fix_out(self, out=out)
+def fix(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return fix_out(self, out=named["out"])
+        return _fix.call_given((self,), named)
     return fix_default(self)
 
 
@@ -60897,9 +62131,11 @@ _arctan2 = packet("aten::arctan2")
 
 
 # arctan2: default, out
-def arctan2(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arctan2_out(self, other, out=out)
+def arctan2(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arctan2_out(self, other, out=named["out"])
+        return _arctan2.call_given((self, other), named)
     return arctan2_default(self, other)
 
 
@@ -60911,9 +62147,11 @@ _arcsin = packet("aten::arcsin")
 
 
 # arcsin: default, out
-def arcsin(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arcsin_out(self, out=out)
+def arcsin(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arcsin_out(self, out=named["out"])
+        return _arcsin.call_given((self,), named)
     return arcsin_default(self)
 
 
@@ -60925,9 +62163,11 @@ _arccos = packet("aten::arccos")
 
 
 # arccos: default, out
-def arccos(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arccos_out(self, out=out)
+def arccos(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arccos_out(self, out=named["out"])
+        return _arccos.call_given((self,), named)
     return arccos_default(self)
 
 
@@ -60939,9 +62179,11 @@ _arctan = packet("aten::arctan")
 
 
 # arctan: default, out
-def arctan(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arctan_out(self, out=out)
+def arctan(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arctan_out(self, out=named["out"])
+        return _arctan.call_given((self,), named)
     return arctan_default(self)
 
 
@@ -60953,9 +62195,11 @@ _arcsinh = packet("aten::arcsinh")
 
 
 # arcsinh: default, out
-def arcsinh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arcsinh_out(self, out=out)
+def arcsinh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arcsinh_out(self, out=named["out"])
+        return _arcsinh.call_given((self,), named)
     return arcsinh_default(self)
 
 
@@ -60967,9 +62211,11 @@ _arccosh = packet("aten::arccosh")
 
 
 # arccosh: default, out
-def arccosh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arccosh_out(self, out=out)
+def arccosh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arccosh_out(self, out=named["out"])
+        return _arccosh.call_given((self,), named)
     return arccosh_default(self)
 
 
@@ -60981,9 +62227,11 @@ _arctanh = packet("aten::arctanh")
 
 
 # arctanh: default, out
-def arctanh(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return arctanh_out(self, out=out)
+def arctanh(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return arctanh_out(self, out=named["out"])
+        return _arctanh.call_given((self,), named)
     return arctanh_default(self)
 
 
@@ -60995,9 +62243,13 @@ _not_equal = packet("aten::not_equal")
 
 
 # not_equal: Scalar, Scalar_out, Tensor, Tensor_out
-def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def not_equal(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return not_equal_Tensor_out(self, other, out=named["out"])
+        return _not_equal.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _not_equal_Tensor.table[ARRAYS]
         except KeyError:
@@ -61005,12 +62257,10 @@ def not_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None
         else:
             return kernel(self, other)
         return _not_equal_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return not_equal_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return not_equal_Tensor_out(self, other, out=out)
-        return _not_equal.call((self, other), {"out": out})
+        return _not_equal.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -61030,7 +62280,9 @@ _not_equal_ = packet("aten::not_equal_")
 
 
 # not_equal_: Scalar, Tensor
-def not_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def not_equal_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _not_equal_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61063,9 +62315,13 @@ _less = packet("aten::less")
 
 
 # less: Scalar, Scalar_out, Tensor, Tensor_out
-def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def less(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return less_Tensor_out(self, other, out=named["out"])
+        return _less.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_Tensor.table[ARRAYS]
         except KeyError:
@@ -61073,12 +62329,10 @@ def less(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> 
         else:
             return kernel(self, other)
         return _less_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return less_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return less_Tensor_out(self, other, out=out)
-        return _less.call((self, other), {"out": out})
+        return _less.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -61098,7 +62352,9 @@ _less_ = packet("aten::less_")
 
 
 # less_: Scalar, Tensor
-def less_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def less_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _less_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61131,9 +62387,13 @@ _less_equal = packet("aten::less_equal")
 
 
 # less_equal: Scalar, Scalar_out, Tensor, Tensor_out
-def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def less_equal(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return less_equal_Tensor_out(self, other, out=named["out"])
+        return _less_equal.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _less_equal_Tensor.table[ARRAYS]
         except KeyError:
@@ -61141,12 +62401,10 @@ def less_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = Non
         else:
             return kernel(self, other)
         return _less_equal_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return less_equal_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return less_equal_Tensor_out(self, other, out=out)
-        return _less_equal.call((self, other), {"out": out})
+        return _less_equal.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -61166,7 +62424,9 @@ _less_equal_ = packet("aten::less_equal_")
 
 
 # less_equal_: Scalar, Tensor
-def less_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def less_equal_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _less_equal_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61199,9 +62459,13 @@ _greater = packet("aten::greater")
 
 
 # greater: Scalar, Scalar_out, Tensor, Tensor_out
-def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def greater(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return greater_Tensor_out(self, other, out=named["out"])
+        return _greater.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_Tensor.table[ARRAYS]
         except KeyError:
@@ -61209,12 +62473,10 @@ def greater(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) 
         else:
             return kernel(self, other)
         return _greater_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return greater_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return greater_Tensor_out(self, other, out=out)
-        return _greater.call((self, other), {"out": out})
+        return _greater.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -61234,7 +62496,9 @@ _greater_ = packet("aten::greater_")
 
 
 # greater_: Scalar, Tensor
-def greater_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def greater_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _greater_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61267,9 +62531,13 @@ _greater_equal = packet("aten::greater_equal")
 
 
 # greater_equal: Scalar, Scalar_out, Tensor, Tensor_out
-def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def greater_equal(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return greater_equal_Tensor_out(self, other, out=named["out"])
+        return _greater_equal.call_given((self, other), named)
     kind = type(other)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _greater_equal_Tensor.table[ARRAYS]
         except KeyError:
@@ -61277,12 +62545,10 @@ def greater_equal(self: Tensor, other: Tensor | Scalar, *, out: Tensor | None = 
         else:
             return kernel(self, other)
         return _greater_equal_Tensor.call(self, other)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return greater_equal_Scalar(self, other)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return greater_equal_Tensor_out(self, other, out=out)
-        return _greater_equal.call((self, other), {"out": out})
+        return _greater_equal.call((self, other), {})
     modes = active_modes()
     try:
         keys = self.keys | other.keys
@@ -61302,7 +62568,9 @@ _greater_equal_ = packet("aten::greater_equal_")
 
 
 # greater_equal_: Scalar, Tensor
-def greater_equal_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def greater_equal_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _greater_equal_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61335,7 +62603,9 @@ ___and__ = packet("aten::__and__")
 
 
 # __and__: Scalar, Tensor
-def __and__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __and__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___and__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61368,7 +62638,9 @@ ___iand__ = packet("aten::__iand__")
 
 
 # __iand__: Scalar, Tensor
-def __iand__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __iand__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___iand__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61401,7 +62673,9 @@ ___or__ = packet("aten::__or__")
 
 
 # __or__: Scalar, Tensor
-def __or__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __or__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___or__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61434,7 +62708,9 @@ ___ior__ = packet("aten::__ior__")
 
 
 # __ior__: Scalar, Tensor
-def __ior__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __ior__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___ior__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61467,7 +62743,9 @@ ___xor__ = packet("aten::__xor__")
 
 
 # __xor__: Scalar, Tensor
-def __xor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __xor__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___xor__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61500,7 +62778,9 @@ ___ixor__ = packet("aten::__ixor__")
 
 
 # __ixor__: Scalar, Tensor
-def __ixor__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __ixor__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___ixor__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -61540,7 +62820,7 @@ def sum(*args: Any, **kwargs: Any) -> Any:
             return sum_default(*args)
         if 2 <= count <= 3:
             return sum_dim_IntList(*args)
-    return _sum.call(args, kwargs)
+    return _sum.call(args, kwargs, named=True)
 
 
 _sum.stub = sum
@@ -61556,7 +62836,7 @@ def prod(*args: Any, **kwargs: Any) -> Any:
             return prod_default(*args)
         if 2 <= count <= 3:
             return prod_dim_int(*args)
-    return _prod.call(args, kwargs)
+    return _prod.call(args, kwargs, named=True)
 
 
 _prod.stub = prod
@@ -61572,7 +62852,7 @@ def mean(*args: Any, **kwargs: Any) -> Any:
             return mean_default(*args)
         if 2 <= count <= 3:
             return mean_dim(*args)
-    return _mean.call(args, kwargs)
+    return _mean.call(args, kwargs, named=True)
 
 
 _mean.stub = mean
@@ -61581,9 +62861,25 @@ _amax = packet("aten::amax")
 
 
 # amax: default, out
-def amax(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return amax_out(self, dim, keepdim, out=out)
+def amax(
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return amax_out(
+                self,
+                () if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                out=named["out"],
+            )
+        return _amax.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = ()
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _amax_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61615,9 +62911,25 @@ _amin = packet("aten::amin")
 
 
 # amin: default, out
-def amin(self: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return amin_out(self, dim, keepdim, out=out)
+def amin(
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return amin_out(
+                self,
+                () if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                out=named["out"],
+            )
+        return _amin.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = ()
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _amin_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61656,7 +62968,7 @@ def any(*args: Any, **kwargs: Any) -> Any:
             return any_dim(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
             return any_dims(*args)
-    return _any.call(args, kwargs)
+    return _any.call(args, kwargs, named=True)
 
 
 _any.stub = any
@@ -61672,7 +62984,7 @@ def all(*args: Any, **kwargs: Any) -> Any:
             return all_dim(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
             return all_dims(*args)
-    return _all.call(args, kwargs)
+    return _all.call(args, kwargs, named=True)
 
 
 _all.stub = all
@@ -61681,9 +62993,20 @@ _argmax = packet("aten::argmax")
 
 
 # argmax: default, out
-def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return argmax_out(self, dim, keepdim, out=out)
+def argmax(self: Tensor = NOT_GIVEN, dim: int | None = NOT_GIVEN, keepdim: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return argmax_out(
+                self,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                out=named["out"],
+            )
+        return _argmax.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if dim is not None and type(dim) is not int:
         dim = _argmax_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61715,9 +63038,20 @@ _argmin = packet("aten::argmin")
 
 
 # argmin: default, out
-def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return argmin_out(self, dim, keepdim, out=out)
+def argmin(self: Tensor = NOT_GIVEN, dim: int | None = NOT_GIVEN, keepdim: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return argmin_out(
+                self,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                out=named["out"],
+            )
+        return _argmin.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if dim is not None and type(dim) is not int:
         dim = _argmin_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61758,7 +63092,7 @@ def max(*args: Any, **kwargs: Any) -> Any:
             return max_dim(*args)
         if count == 3:
             return max_dim(*args)
-    return _max.call(args, kwargs)
+    return _max.call(args, kwargs, named=True)
 
 
 _max.stub = max
@@ -61776,7 +63110,7 @@ def min(*args: Any, **kwargs: Any) -> Any:
             return min_dim(*args)
         if count == 3:
             return min_dim(*args)
-    return _min.call(args, kwargs)
+    return _min.call(args, kwargs, named=True)
 
 
 _min.stub = min
@@ -61792,7 +63126,7 @@ def var(*args: Any, **kwargs: Any) -> Any:
             return var_dim(*args)
         if 3 <= count <= 4:
             return var_dim(*args)
-    return _var.call(args, kwargs)
+    return _var.call(args, kwargs, named=True)
 
 
 _var.stub = var
@@ -61808,7 +63142,7 @@ def std(*args: Any, **kwargs: Any) -> Any:
             return std_dim(*args)
         if 3 <= count <= 4:
             return std_dim(*args)
-    return _std.call(args, kwargs)
+    return _std.call(args, kwargs, named=True)
 
 
 _std.stub = std
@@ -61818,15 +63152,27 @@ _nansum = packet("aten::nansum")
 
 # nansum: default, out
 def nansum(
-    self: Tensor,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return nansum_out(self, dim, keepdim, dtype=dtype, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nansum_out(
+                self,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                dtype=dtype,
+                out=named["out"],
+            )
+        return _nansum.call_given((self, dim, keepdim, dtype), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if dim is not None and not is_int_list(dim):
         dim = [dim] if type(dim) is int else _nansum_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61861,15 +63207,27 @@ _nanmean = packet("aten::nanmean")
 
 # nanmean: default, out
 def nanmean(
-    self: Tensor,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return nanmean_out(self, dim, keepdim, dtype=dtype, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nanmean_out(
+                self,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                dtype=dtype,
+                out=named["out"],
+            )
+        return _nanmean.call_given((self, dim, keepdim, dtype), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     return nanmean_default(self, dim, keepdim, dtype=dtype)
 
 
@@ -61890,7 +63248,7 @@ def count_nonzero(*args: Any, **kwargs: Any) -> Any:
             return count_nonzero_dim_IntList(*args)
         if count == 2 and type(args[1]) is int:
             return count_nonzero_default(*args)
-    return _count_nonzero.call(args, kwargs)
+    return _count_nonzero.call(args, kwargs, named=True)
 
 
 _count_nonzero.stub = count_nonzero
@@ -61899,9 +63257,18 @@ _logsumexp = packet("aten::logsumexp")
 
 
 # logsumexp: default, out
-def logsumexp(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logsumexp_out(self, dim, keepdim, out=out)
+def logsumexp(
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logsumexp_out(self, dim, False if keepdim is NOT_GIVEN else keepdim, out=named["out"])
+        return _logsumexp.call_given((self, dim, keepdim), named)
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if not is_int_list(dim):
         dim = [dim] if type(dim) is int else _logsumexp_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61934,14 +63301,17 @@ _special_logsumexp = packet("aten::special_logsumexp")
 
 # special_logsumexp: default, out
 def special_logsumexp(
-    self: Tensor,
-    dim: Sequence[int] | int,
-    keepdim: bool = False,
-    *,
-    out: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return special_logsumexp_out(self, dim, keepdim, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return special_logsumexp_out(self, dim, False if keepdim is NOT_GIVEN else keepdim, out=named["out"])
+        return _special_logsumexp.call_given((self, dim, keepdim), named)
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     return special_logsumexp_default(self, dim, keepdim)
 
 
@@ -61951,16 +63321,13 @@ _aminmax = packet("aten::aminmax")
 
 
 # aminmax: default, out
-def aminmax(
-    self: Tensor,
-    *,
-    dim: int | None = None,
-    keepdim: bool = False,
-    min: Tensor | None = None,
-    max: Tensor | None = None,
-) -> Any:
-    if min is not None or max is not None:
-        return _aminmax.call((self,), {"dim": dim, "keepdim": keepdim, "min": min, "max": max})
+def aminmax(self: Tensor = NOT_GIVEN, *, dim: int | None = NOT_GIVEN, keepdim: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _aminmax.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if dim is not None and type(dim) is not int:
         dim = _aminmax_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -61993,16 +63360,29 @@ _linalg_vector_norm = packet("aten::linalg_vector_norm")
 
 # linalg_vector_norm: default, out
 def linalg_vector_norm(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     ord: Scalar = 2,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
+    dim: Sequence[int] | int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return linalg_vector_norm_out(self, ord, dim, keepdim, dtype=dtype, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_vector_norm_out(
+                self,
+                ord,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                dtype=dtype,
+                out=named["out"],
+            )
+        return _linalg_vector_norm.call_given((self, ord, dim, keepdim, dtype), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if type(ord) is not int and type(ord) is not float:
         ord = _linalg_vector_norm_default.convert(1, ord)
     if dim is not None and not is_int_list(dim):
@@ -62045,7 +63425,7 @@ def norm(*args: Any, **kwargs: Any) -> Any:
             return norm_Scalar(*args)
         if 3 <= count <= 4:
             return norm_ScalarOpt_dim(*args)
-    return _norm.call(args, kwargs)
+    return _norm.call(args, kwargs, named=True)
 
 
 _norm.stub = norm
@@ -62054,9 +63434,18 @@ _frobenius_norm = packet("aten::frobenius_norm")
 
 
 # frobenius_norm: dim, out
-def frobenius_norm(self: Tensor, dim: Sequence[int] | int, keepdim: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return frobenius_norm_out(self, dim, keepdim, out=out)
+def frobenius_norm(
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return frobenius_norm_out(self, dim, False if keepdim is NOT_GIVEN else keepdim, out=named["out"])
+        return _frobenius_norm.call_given((self, dim, keepdim), named)
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     return frobenius_norm_dim(self, dim, keepdim)
 
 
@@ -62066,9 +63455,11 @@ _dist = packet("aten::dist")
 
 
 # dist: default, out
-def dist(self: Tensor, other: Tensor, p: Scalar = 2, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return dist_out(self, other, p, out=out)
+def dist(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, p: Scalar = 2, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return dist_out(self, other, p, out=named["out"])
+        return _dist.call_given((self, other, p), named)
     return dist_default(self, other, p)
 
 
@@ -62085,7 +63476,7 @@ def var_mean(*args: Any, **kwargs: Any) -> Any:
             return var_mean_dim(*args)
         if 3 <= count <= 4:
             return var_mean_dim(*args)
-    return _var_mean.call(args, kwargs)
+    return _var_mean.call(args, kwargs, named=True)
 
 
 _var_mean.stub = var_mean
@@ -62101,7 +63492,7 @@ def std_mean(*args: Any, **kwargs: Any) -> Any:
             return std_mean_dim(*args)
         if 3 <= count <= 4:
             return std_mean_dim(*args)
-    return _std_mean.call(args, kwargs)
+    return _std_mean.call(args, kwargs, named=True)
 
 
 _std_mean.stub = std_mean
@@ -62110,9 +63501,11 @@ _cumsum = packet("aten::cumsum")
 
 
 # cumsum: default, out
-def cumsum(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cumsum_out(self, dim, dtype=dtype, out=out)
+def cumsum(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, *, dtype: DTypeLike | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cumsum_out(self, dim, dtype=dtype, out=named["out"])
+        return _cumsum.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _cumsum_default.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -62144,9 +63537,11 @@ _cumprod = packet("aten::cumprod")
 
 
 # cumprod: default, out
-def cumprod(self: Tensor, dim: int, *, dtype: DTypeLike | None = None, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cumprod_out(self, dim, dtype=dtype, out=out)
+def cumprod(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, *, dtype: DTypeLike | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cumprod_out(self, dim, dtype=dtype, out=named["out"])
+        return _cumprod.call_given((self, dim, dtype), named)
     if type(dim) is not int:
         dim = _cumprod_default.convert(1, dim)
     if dtype is not None and not is_dtype(dtype):
@@ -62178,9 +63573,9 @@ _cummax = packet("aten::cummax")
 
 
 # cummax: default, out
-def cummax(self: Tensor, dim: int, *, values: Tensor | None = None, indices: Tensor | None = None) -> Any:
-    if values is not None or indices is not None:
-        return _cummax.call((self, dim), {"values": values, "indices": indices})
+def cummax(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _cummax.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _cummax_default.convert(1, dim)
     modes = active_modes()
@@ -62210,9 +63605,9 @@ _cummin = packet("aten::cummin")
 
 
 # cummin: default, out
-def cummin(self: Tensor, dim: int, *, values: Tensor | None = None, indices: Tensor | None = None) -> Any:
-    if values is not None or indices is not None:
-        return _cummin.call((self, dim), {"values": values, "indices": indices})
+def cummin(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _cummin.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _cummin_default.convert(1, dim)
     modes = active_modes()
@@ -62242,9 +63637,11 @@ _logcumsumexp = packet("aten::logcumsumexp")
 
 
 # logcumsumexp: default, out
-def logcumsumexp(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return logcumsumexp_out(self, dim, out=out)
+def logcumsumexp(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return logcumsumexp_out(self, dim, out=named["out"])
+        return _logcumsumexp.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _logcumsumexp_default.convert(1, dim)
     modes = active_modes()
@@ -62275,16 +63672,19 @@ _diff = packet("aten::diff")
 
 # diff: default, out
 def diff(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     n: int = 1,
-    dim: int = -1,
+    dim: int = NOT_GIVEN,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return diff_out(self, n, dim, prepend, append, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return diff_out(self, n, -1 if dim is NOT_GIVEN else dim, prepend, append, out=named["out"])
+        return _diff.call_given((self, n, dim, prepend, append), named)
+    if dim is NOT_GIVEN:
+        dim = -1
     return diff_default(self, n, dim, prepend, append)
 
 
@@ -62301,7 +63701,7 @@ def trapezoid(*args: Any, **kwargs: Any) -> Any:
             return trapezoid_dx(*args)
         if count == 2:
             return trapezoid_x(*args)
-    return _trapezoid.call(args, kwargs)
+    return _trapezoid.call(args, kwargs, named=True)
 
 
 _trapezoid.stub = trapezoid
@@ -62317,7 +63717,7 @@ def trapz(*args: Any, **kwargs: Any) -> Any:
             return trapz_dx(*args)
         if count == 2:
             return trapz_x(*args)
-    return _trapz.call(args, kwargs)
+    return _trapz.call(args, kwargs, named=True)
 
 
 _trapz.stub = trapz
@@ -62333,7 +63733,7 @@ def cumulative_trapezoid(*args: Any, **kwargs: Any) -> Any:
             return cumulative_trapezoid_dx(*args)
         if count == 2:
             return cumulative_trapezoid_x(*args)
-    return _cumulative_trapezoid.call(args, kwargs)
+    return _cumulative_trapezoid.call(args, kwargs, named=True)
 
 
 _cumulative_trapezoid.stub = cumulative_trapezoid
@@ -62349,7 +63749,7 @@ def sort(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if 1 <= count <= 3:
             return sort_default(*args)
-    return _sort.call(args, kwargs)
+    return _sort.call(args, kwargs, named=True)
 
 
 _sort.stub = sort
@@ -62363,7 +63763,7 @@ def argsort(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if 1 <= count <= 3:
             return argsort_default(*args)
-    return _argsort.call(args, kwargs)
+    return _argsort.call(args, kwargs, named=True)
 
 
 _argsort.stub = argsort
@@ -62372,9 +63772,11 @@ _msort = packet("aten::msort")
 
 
 # msort: default, out
-def msort(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return msort_out(self, out=out)
+def msort(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return msort_out(self, out=named["out"])
+        return _msort.call_given((self,), named)
     return msort_default(self)
 
 
@@ -62385,17 +63787,17 @@ _topk = packet("aten::topk")
 
 # topk: default, values
 def topk(
-    self: Tensor,
-    k: int,
-    dim: int = -1,
+    self: Tensor = NOT_GIVEN,
+    k: int = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
     largest: bool = True,
     sorted: bool = True,
-    *,
-    values: Tensor | None = None,
-    indices: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if values is not None or indices is not None:
-        return _topk.call((self, k, dim, largest, sorted), {"values": values, "indices": indices})
+    if named:
+        return _topk.call_given((self, k, dim, largest, sorted), named)
+    if dim is NOT_GIVEN:
+        dim = -1
     if type(k) is not int:
         k = _topk_default.convert(1, k)
     if type(dim) is not int:
@@ -62432,16 +63834,18 @@ _kthvalue = packet("aten::kthvalue")
 
 # kthvalue: default, values
 def kthvalue(
-    self: Tensor,
-    k: int,
-    dim: int = -1,
-    keepdim: bool = False,
-    *,
-    values: Tensor | None = None,
-    indices: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    k: int = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if values is not None or indices is not None:
-        return _kthvalue.call((self, k, dim, keepdim), {"values": values, "indices": indices})
+    if named:
+        return _kthvalue.call_given((self, k, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = -1
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if type(k) is not int:
         k = _kthvalue_default.convert(1, k)
     if type(dim) is not int:
@@ -62482,7 +63886,7 @@ def median(*args: Any, **kwargs: Any) -> Any:
             return median_default(*args)
         if 2 <= count <= 3:
             return median_dim(*args)
-    return _median.call(args, kwargs)
+    return _median.call(args, kwargs, named=True)
 
 
 _median.stub = median
@@ -62498,7 +63902,7 @@ def nanmedian(*args: Any, **kwargs: Any) -> Any:
             return nanmedian_default(*args)
         if 2 <= count <= 3:
             return nanmedian_dim(*args)
-    return _nanmedian.call(args, kwargs)
+    return _nanmedian.call(args, kwargs, named=True)
 
 
 _nanmedian.stub = nanmedian
@@ -62507,16 +63911,13 @@ _mode = packet("aten::mode")
 
 
 # mode: default, values
-def mode(
-    self: Tensor,
-    dim: int = -1,
-    keepdim: bool = False,
-    *,
-    values: Tensor | None = None,
-    indices: Tensor | None = None,
-) -> Any:
-    if values is not None or indices is not None:
-        return _mode.call((self, dim, keepdim), {"values": values, "indices": indices})
+def mode(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, keepdim: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _mode.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = -1
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if type(dim) is not int:
         dim = _mode_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -62549,21 +63950,34 @@ _quantile = packet("aten::quantile")
 
 # quantile: default, out, scalar, scalar_out
 def quantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
+    self: Tensor = NOT_GIVEN,
+    q: Tensor | float = NOT_GIVEN,
+    dim: int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(q) is Tensor or type(q) is ndarray):
+            return quantile_out(
+                self,
+                q,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                interpolation=interpolation,
+                out=named["out"],
+            )
+        return _quantile.call_given((self, q, dim, keepdim, interpolation), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     kind = type(q)
-    if (kind is not Tensor and kind is not ndarray) or out is not None:
-        if out is None and kind is float:
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float:
             return quantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return quantile_out(self, q, dim, keepdim, interpolation=interpolation, out=out)
-        return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
+        return _quantile.call((self, q, dim, keepdim), {"interpolation": interpolation})
     if dim is not None and type(dim) is not int:
         dim = _quantile_default.convert(2, dim)
     if type(keepdim) is not bool:
@@ -62598,21 +64012,34 @@ _nanquantile = packet("aten::nanquantile")
 
 # nanquantile: default, out, scalar, scalar_out
 def nanquantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
+    self: Tensor = NOT_GIVEN,
+    q: Tensor | float = NOT_GIVEN,
+    dim: int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
     *,
     interpolation: str = "linear",
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(q) is Tensor or type(q) is ndarray):
+            return nanquantile_out(
+                self,
+                q,
+                None if dim is NOT_GIVEN else dim,
+                False if keepdim is NOT_GIVEN else keepdim,
+                interpolation=interpolation,
+                out=named["out"],
+            )
+        return _nanquantile.call_given((self, q, dim, keepdim, interpolation), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     kind = type(q)
-    if (kind is not Tensor and kind is not ndarray) or out is not None:
-        if out is None and kind is float:
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float:
             return nanquantile_scalar(self, q, dim, keepdim, interpolation=interpolation)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return nanquantile_out(self, q, dim, keepdim, interpolation=interpolation, out=out)
-        return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation, "out": out})
+        return _nanquantile.call((self, q, dim, keepdim), {"interpolation": interpolation})
     if dim is not None and type(dim) is not int:
         dim = _nanquantile_default.convert(2, dim)
     if type(keepdim) is not bool:
@@ -62646,16 +64073,9 @@ __unique = packet("aten::_unique")
 
 
 # _unique: default, out
-def _unique(
-    self: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-) -> Any:
-    if out0 is not None or out1 is not None:
-        return __unique.call((self, sorted, return_inverse), {"out0": out0, "out1": out1})
+def _unique(self: Tensor = NOT_GIVEN, sorted: bool = True, return_inverse: bool = False, **named: Any) -> Any:
+    if named:
+        return __unique.call_given((self, sorted, return_inverse), named)
     if type(sorted) is not bool:
         sorted = __unique_default.convert(1, sorted)
     if type(return_inverse) is not bool:
@@ -62688,17 +64108,14 @@ __unique2 = packet("aten::_unique2")
 
 # _unique2: default, out
 def _unique2(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return __unique2.call((self, sorted, return_inverse, return_counts), {"out0": out0, "out1": out1, "out2": out2})
+    if named:
+        return __unique2.call_given((self, sorted, return_inverse, return_counts), named)
     if type(sorted) is not bool:
         sorted = __unique2_default.convert(1, sorted)
     if type(return_inverse) is not bool:
@@ -62733,21 +64150,15 @@ _unique_dim = packet("aten::unique_dim")
 
 # unique_dim: default, out
 def unique_dim(
-    self: Tensor,
-    dim: int,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_dim.call(
-            (self, dim, sorted, return_inverse, return_counts),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
+    if named:
+        return _unique_dim.call_given((self, dim, sorted, return_inverse, return_counts), named)
     if type(dim) is not int:
         dim = _unique_dim_default.convert(1, dim)
     if type(sorted) is not bool:
@@ -62784,20 +64195,16 @@ _unique_consecutive = packet("aten::unique_consecutive")
 
 # unique_consecutive: default, out
 def unique_consecutive(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     return_inverse: bool = False,
     return_counts: bool = False,
-    dim: int | None = None,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    dim: int | None = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_consecutive.call(
-            (self, return_inverse, return_counts, dim),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
+    if named:
+        return _unique_consecutive.call_given((self, return_inverse, return_counts, dim), named)
+    if dim is NOT_GIVEN:
+        dim = None
     if type(return_inverse) is not bool:
         return_inverse = _unique_consecutive_default.convert(1, return_inverse)
     if type(return_counts) is not bool:
@@ -62832,20 +64239,14 @@ _unique_dim_consecutive = packet("aten::unique_dim_consecutive")
 
 # unique_dim_consecutive: default, out
 def unique_dim_consecutive(
-    self: Tensor,
-    dim: int,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
     return_inverse: bool = False,
     return_counts: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _unique_dim_consecutive.call(
-            (self, dim, return_inverse, return_counts),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
+    if named:
+        return _unique_dim_consecutive.call_given((self, dim, return_inverse, return_counts), named)
     if type(dim) is not int:
         dim = _unique_dim_consecutive_default.convert(1, dim)
     if type(return_inverse) is not bool:
@@ -62880,18 +64281,30 @@ _searchsorted = packet("aten::searchsorted")
 
 # searchsorted: Tensor, Scalar, Tensor_out, Scalar_out
 def searchsorted(
-    sorted_sequence: Tensor,
-    self: Tensor | Scalar,
+    sorted_sequence: Tensor = NOT_GIVEN,
+    self: Tensor | Scalar = NOT_GIVEN,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(self) is Tensor or type(self) is ndarray):
+            return searchsorted_Tensor_out(
+                sorted_sequence,
+                self,
+                out_int32=out_int32,
+                right=right,
+                side=side,
+                sorter=sorter,
+                out=named["out"],
+            )
+        return _searchsorted.call_given((sorted_sequence, self, out_int32, right, side, sorter), named)
     kind = type(self)
-    if (kind is not Tensor and kind is not ndarray) or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor and kind is not ndarray:
+        if kind is float or kind is int:
             return searchsorted_Scalar(
                 sorted_sequence,
                 self,
@@ -62900,19 +64313,9 @@ def searchsorted(
                 side=side,
                 sorter=sorter,
             )
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return searchsorted_Tensor_out(
-                sorted_sequence,
-                self,
-                out_int32=out_int32,
-                right=right,
-                side=side,
-                sorter=sorter,
-                out=out,
-            )
         return _searchsorted.call(
             (sorted_sequence, self),
-            {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter, "out": out},
+            {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter},
         )
     if type(out_int32) is not bool:
         out_int32 = _searchsorted_Tensor.convert(2, out_int32)
@@ -62958,17 +64361,20 @@ _bucketize = packet("aten::bucketize")
 
 # bucketize: Tensor, Scalar, Tensor_out, Scalar_out
 def bucketize(
-    self: Tensor | Scalar,
-    boundaries: Tensor,
+    self: Tensor | Scalar = NOT_GIVEN,
+    boundaries: Tensor = NOT_GIVEN,
     *,
     out_int32: bool = False,
     right: bool = False,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(self) is Tensor or type(self) is ndarray):
+            return bucketize_Tensor_out(self, boundaries, out_int32=out_int32, right=right, out=named["out"])
+        return _bucketize.call_given((self, boundaries, out_int32, right), named)
     kind = type(self)
     if (
         kind is ndarray
-        and out is None
         and type(boundaries) is ndarray
         and type(out_int32) is bool
         and type(right) is bool
@@ -62981,12 +64387,10 @@ def bucketize(
         else:
             return kernel(self, boundaries, out_int32, right)
         return _bucketize_Tensor.call(self, boundaries, out_int32, right)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return bucketize_Scalar(self, boundaries, out_int32=out_int32, right=right)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return bucketize_Tensor_out(self, boundaries, out_int32=out_int32, right=right, out=out)
-        return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right, "out": out})
+        return _bucketize.call((self, boundaries), {"out_int32": out_int32, "right": right})
     if type(out_int32) is not bool:
         out_int32 = _bucketize_Tensor.convert(2, out_int32)
     if type(right) is not bool:
@@ -63010,9 +64414,11 @@ _bincount = packet("aten::bincount")
 
 
 # bincount: default, out
-def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return bincount_out(self, weights, minlength, out=out)
+def bincount(self: Tensor = NOT_GIVEN, weights: Tensor | None = None, minlength: int = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return bincount_out(self, weights, minlength, out=named["out"])
+        return _bincount.call_given((self, weights, minlength), named)
     if type(minlength) is not int:
         minlength = _bincount_default.convert(2, minlength)
     modes = active_modes()
@@ -63044,9 +64450,11 @@ _histc = packet("aten::histc")
 
 
 # histc: default, out
-def histc(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return histc_out(self, bins, min, max, out=out)
+def histc(self: Tensor = NOT_GIVEN, bins: int = 100, min: Scalar = 0, max: Scalar = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return histc_out(self, bins, min, max, out=named["out"])
+        return _histc.call_given((self, bins, min, max), named)
     if type(bins) is not int:
         bins = _histc_default.convert(1, bins)
     if type(min) is not int and type(min) is not float:
@@ -63087,7 +64495,7 @@ def histogram(*args: Any, **kwargs: Any) -> Any:
             return histogram_bin_ct(*args)
         if count == 2 and type(args[1]) is int:
             return histogram_bin_ct(*args)
-    return _histogram.call(args, kwargs)
+    return _histogram.call(args, kwargs, named=True)
 
 
 _histogram.stub = histogram
@@ -63096,9 +64504,11 @@ _mm = packet("aten::mm")
 
 
 # mm: default, out
-def mm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mm_out(self, mat2, out=out)
+def mm(self: Tensor = NOT_GIVEN, mat2: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mm_out(self, mat2, out=named["out"])
+        return _mm.call_given((self, mat2), named)
     modes = active_modes()
     if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
@@ -63126,9 +64536,11 @@ _bmm = packet("aten::bmm")
 
 
 # bmm: default, out
-def bmm(self: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return bmm_out(self, mat2, out=out)
+def bmm(self: Tensor = NOT_GIVEN, mat2: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return bmm_out(self, mat2, out=named["out"])
+        return _bmm.call_given((self, mat2), named)
     modes = active_modes()
     if type(self) is ndarray and type(mat2) is ndarray and modes is None:
         try:
@@ -63156,9 +64568,11 @@ _mv = packet("aten::mv")
 
 
 # mv: default, out
-def mv(self: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mv_out(self, vec, out=out)
+def mv(self: Tensor = NOT_GIVEN, vec: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mv_out(self, vec, out=named["out"])
+        return _mv.call_given((self, vec), named)
     modes = active_modes()
     if type(self) is ndarray and type(vec) is ndarray and modes is None:
         try:
@@ -63186,9 +64600,11 @@ _dot = packet("aten::dot")
 
 
 # dot: default, out
-def dot(self: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return dot_out(self, tensor, out=out)
+def dot(self: Tensor = NOT_GIVEN, tensor: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return dot_out(self, tensor, out=named["out"])
+        return _dot.call_given((self, tensor), named)
     modes = active_modes()
     if type(self) is ndarray and type(tensor) is ndarray and modes is None:
         try:
@@ -63216,9 +64632,11 @@ _vdot = packet("aten::vdot")
 
 
 # vdot: default, out
-def vdot(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return vdot_out(self, other, out=out)
+def vdot(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return vdot_out(self, other, out=named["out"])
+        return _vdot.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -63246,9 +64664,11 @@ _matmul = packet("aten::matmul")
 
 
 # matmul: default, out
-def matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return matmul_out(self, other, out=out)
+def matmul(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return matmul_out(self, other, out=named["out"])
+        return _matmul.call_given((self, other), named)
     return matmul_default(self, other)
 
 
@@ -63258,9 +64678,11 @@ _linalg_matmul = packet("aten::linalg_matmul")
 
 
 # linalg_matmul: default, out
-def linalg_matmul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_matmul_out(self, other, out=out)
+def linalg_matmul(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_matmul_out(self, other, out=named["out"])
+        return _linalg_matmul.call_given((self, other), named)
     return linalg_matmul_default(self, other)
 
 
@@ -63270,9 +64692,13 @@ _linalg_vecdot = packet("aten::linalg_vecdot")
 
 
 # linalg_vecdot: default, out
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_vecdot_out(x, y, dim=dim, out=out)
+def linalg_vecdot(x: Tensor = NOT_GIVEN, y: Tensor = NOT_GIVEN, *, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_vecdot_out(x, y, dim=-1 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _linalg_vecdot.call_given((x, y, dim), named)
+    if dim is NOT_GIVEN:
+        dim = -1
     return linalg_vecdot_default(x, y, dim=dim)
 
 
@@ -63282,9 +64708,11 @@ _outer = packet("aten::outer")
 
 
 # outer: default, out
-def outer(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return outer_out(self, vec2, out=out)
+def outer(self: Tensor = NOT_GIVEN, vec2: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return outer_out(self, vec2, out=named["out"])
+        return _outer.call_given((self, vec2), named)
     return outer_default(self, vec2)
 
 
@@ -63294,9 +64722,11 @@ _ger = packet("aten::ger")
 
 
 # ger: default, out
-def ger(self: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return ger_out(self, vec2, out=out)
+def ger(self: Tensor = NOT_GIVEN, vec2: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return ger_out(self, vec2, out=named["out"])
+        return _ger.call_given((self, vec2), named)
     return ger_default(self, vec2)
 
 
@@ -63306,9 +64736,11 @@ _inner = packet("aten::inner")
 
 
 # inner: default, out
-def inner(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return inner_out(self, other, out=out)
+def inner(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return inner_out(self, other, out=named["out"])
+        return _inner.call_given((self, other), named)
     return inner_default(self, other)
 
 
@@ -63319,15 +64751,16 @@ _tensordot = packet("aten::tensordot")
 
 # tensordot: default, out
 def tensordot(
-    self: Tensor,
-    other: Tensor,
-    dims_self: Sequence[int],
-    dims_other: Sequence[int],
-    *,
-    out: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    other: Tensor = NOT_GIVEN,
+    dims_self: Sequence[int] = NOT_GIVEN,
+    dims_other: Sequence[int] = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return tensordot_out(self, other, dims_self, dims_other, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return tensordot_out(self, other, dims_self, dims_other, out=named["out"])
+        return _tensordot.call_given((self, other, dims_self, dims_other), named)
     return tensordot_default(self, other, dims_self, dims_other)
 
 
@@ -63339,9 +64772,11 @@ _kron = packet("aten::kron")
 
 
 # kron: default, out
-def kron(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return kron_out(self, other, out=out)
+def kron(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return kron_out(self, other, out=named["out"])
+        return _kron.call_given((self, other), named)
     return kron_default(self, other)
 
 
@@ -63351,9 +64786,11 @@ _chain_matmul = packet("aten::chain_matmul")
 
 
 # chain_matmul: default, out
-def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return chain_matmul_out(matrices, out=out)
+def chain_matmul(matrices: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return chain_matmul_out(matrices, out=named["out"])
+        return _chain_matmul.call_given((matrices,), named)
     return chain_matmul_default(matrices)
 
 
@@ -63363,9 +64800,11 @@ _linalg_multi_dot = packet("aten::linalg_multi_dot")
 
 
 # linalg_multi_dot: default, out
-def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_multi_dot_out(tensors, out=out)
+def linalg_multi_dot(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_multi_dot_out(tensors, out=named["out"])
+        return _linalg_multi_dot.call_given((tensors,), named)
     return linalg_multi_dot_default(tensors)
 
 
@@ -63375,9 +64814,11 @@ _linalg_matrix_power = packet("aten::linalg_matrix_power")
 
 
 # linalg_matrix_power: default, out
-def linalg_matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_matrix_power_out(self, n, out=out)
+def linalg_matrix_power(self: Tensor = NOT_GIVEN, n: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_matrix_power_out(self, n, out=named["out"])
+        return _linalg_matrix_power.call_given((self, n), named)
     return linalg_matrix_power_default(self, n)
 
 
@@ -63387,9 +64828,11 @@ _matrix_power = packet("aten::matrix_power")
 
 
 # matrix_power: default, out
-def matrix_power(self: Tensor, n: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return matrix_power_out(self, n, out=out)
+def matrix_power(self: Tensor = NOT_GIVEN, n: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return matrix_power_out(self, n, out=named["out"])
+        return _matrix_power.call_given((self, n), named)
     return matrix_power_default(self, n)
 
 
@@ -63399,9 +64842,13 @@ _linalg_cross = packet("aten::linalg_cross")
 
 
 # linalg_cross: default, out
-def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_cross_out(self, other, dim=dim, out=out)
+def linalg_cross(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, *, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_cross_out(self, other, dim=-1 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _linalg_cross.call_given((self, other, dim), named)
+    if dim is NOT_GIVEN:
+        dim = -1
     if type(dim) is not int:
         dim = _linalg_cross_default.convert(2, dim)
     modes = active_modes()
@@ -63431,9 +64878,13 @@ _cross = packet("aten::cross")
 
 
 # cross: default, out
-def cross(self: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cross_out(self, other, dim, out=out)
+def cross(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, dim: int | None = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cross_out(self, other, None if dim is NOT_GIVEN else dim, out=named["out"])
+        return _cross.call_given((self, other, dim), named)
+    if dim is NOT_GIVEN:
+        dim = None
     return cross_default(self, other, dim)
 
 
@@ -63444,16 +64895,18 @@ _addmm = packet("aten::addmm")
 
 # addmm: default, out
 def addmm(
-    self: Tensor,
-    mat1: Tensor,
-    mat2: Tensor,
+    self: Tensor = NOT_GIVEN,
+    mat1: Tensor = NOT_GIVEN,
+    mat2: Tensor = NOT_GIVEN,
     *,
     beta: Scalar = 1,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return addmm_out(self, mat1, mat2, beta=beta, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addmm_out(self, mat1, mat2, beta=beta, alpha=alpha, out=named["out"])
+        return _addmm.call_given((self, mat1, mat2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -63486,16 +64939,18 @@ _addmv = packet("aten::addmv")
 
 # addmv: default, out
 def addmv(
-    self: Tensor,
-    mat: Tensor,
-    vec: Tensor,
+    self: Tensor = NOT_GIVEN,
+    mat: Tensor = NOT_GIVEN,
+    vec: Tensor = NOT_GIVEN,
     *,
     beta: Scalar = 1,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return addmv_out(self, mat, vec, beta=beta, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addmv_out(self, mat, vec, beta=beta, alpha=alpha, out=named["out"])
+        return _addmv.call_given((self, mat, vec, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addmv_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -63528,16 +64983,18 @@ _baddbmm = packet("aten::baddbmm")
 
 # baddbmm: default, out
 def baddbmm(
-    self: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
+    self: Tensor = NOT_GIVEN,
+    batch1: Tensor = NOT_GIVEN,
+    batch2: Tensor = NOT_GIVEN,
     *,
     beta: Scalar = 1,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return baddbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return baddbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=named["out"])
+        return _baddbmm.call_given((self, batch1, batch2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _baddbmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -63570,16 +65027,18 @@ _addbmm = packet("aten::addbmm")
 
 # addbmm: default, out
 def addbmm(
-    self: Tensor,
-    batch1: Tensor,
-    batch2: Tensor,
+    self: Tensor = NOT_GIVEN,
+    batch1: Tensor = NOT_GIVEN,
+    batch2: Tensor = NOT_GIVEN,
     *,
     beta: Scalar = 1,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return addbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addbmm_out(self, batch1, batch2, beta=beta, alpha=alpha, out=named["out"])
+        return _addbmm.call_given((self, batch1, batch2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addbmm_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -63612,16 +65071,18 @@ _addr = packet("aten::addr")
 
 # addr: default, out
 def addr(
-    self: Tensor,
-    vec1: Tensor,
-    vec2: Tensor,
+    self: Tensor = NOT_GIVEN,
+    vec1: Tensor = NOT_GIVEN,
+    vec2: Tensor = NOT_GIVEN,
     *,
     beta: Scalar = 1,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return addr_out(self, vec1, vec2, beta=beta, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return addr_out(self, vec1, vec2, beta=beta, alpha=alpha, out=named["out"])
+        return _addr.call_given((self, vec1, vec2, beta, alpha), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _addr_default.convert(3, beta)
     if type(alpha) is not int and type(alpha) is not float:
@@ -63653,9 +65114,11 @@ _trace = packet("aten::trace")
 
 
 # trace: default, out
-def trace(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return trace_out(self, out=out)
+def trace(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return trace_out(self, out=named["out"])
+        return _trace.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -63688,7 +65151,7 @@ _linalg_inv_ex = packet("aten::linalg_inv_ex")
 
 # linalg_inv_ex: default, inverse
 def linalg_inv_ex(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_inv_ex.call(args, kwargs)
+    return _linalg_inv_ex.call(args, kwargs, named=True)
 
 
 _linalg_inv_ex.stub = linalg_inv_ex
@@ -63698,7 +65161,7 @@ _linalg_inv = packet("aten::linalg_inv")
 
 # linalg_inv: default, out
 def linalg_inv(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_inv.call(args, kwargs)
+    return _linalg_inv.call(args, kwargs, named=True)
 
 
 _linalg_inv.stub = linalg_inv
@@ -63707,9 +65170,11 @@ _inverse = packet("aten::inverse")
 
 
 # inverse: default, out
-def inverse(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return inverse_out(self, out=out)
+def inverse(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return inverse_out(self, out=named["out"])
+        return _inverse.call_given((self,), named)
     return inverse_default(self)
 
 
@@ -63720,7 +65185,7 @@ __linalg_solve_ex = packet("aten::_linalg_solve_ex")
 
 # _linalg_solve_ex: default, result
 def _linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
-    return __linalg_solve_ex.call(args, kwargs)
+    return __linalg_solve_ex.call(args, kwargs, named=True)
 
 
 __linalg_solve_ex.stub = _linalg_solve_ex
@@ -63730,7 +65195,7 @@ _linalg_solve_ex_ = packet("aten::linalg_solve_ex")
 
 # linalg_solve_ex: default, out
 def linalg_solve_ex(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_solve_ex_.call(args, kwargs)
+    return _linalg_solve_ex_.call(args, kwargs, named=True)
 
 
 _linalg_solve_ex_.stub = linalg_solve_ex
@@ -63740,7 +65205,7 @@ _linalg_solve = packet("aten::linalg_solve")
 
 # linalg_solve: default, out
 def linalg_solve(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_solve.call(args, kwargs)
+    return _linalg_solve.call(args, kwargs, named=True)
 
 
 _linalg_solve.stub = linalg_solve
@@ -63750,16 +65215,25 @@ _linalg_solve_triangular = packet("aten::linalg_solve_triangular")
 
 # linalg_solve_triangular: default, out
 def linalg_solve_triangular(
-    self: Tensor,
-    B: Tensor,
+    self: Tensor = NOT_GIVEN,
+    B: Tensor = NOT_GIVEN,
     *,
-    upper: bool,
+    upper: bool = NOT_GIVEN,
     left: bool = True,
     unitriangular: bool = False,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return linalg_solve_triangular_out(self, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_solve_triangular_out(
+                self,
+                B,
+                upper=upper,
+                left=left,
+                unitriangular=unitriangular,
+                out=named["out"],
+            )
+        return _linalg_solve_triangular.call_given((self, B, upper, left, unitriangular), named)
     if type(upper) is not bool:
         upper = _linalg_solve_triangular_default.convert(2, upper)
     if type(left) is not bool:
@@ -63794,7 +65268,7 @@ _triangular_solve = packet("aten::triangular_solve")
 
 # triangular_solve: default, X
 def triangular_solve(*args: Any, **kwargs: Any) -> Any:
-    return _triangular_solve.call(args, kwargs)
+    return _triangular_solve.call(args, kwargs, named=True)
 
 
 _triangular_solve.stub = triangular_solve
@@ -63803,9 +65277,11 @@ _cholesky_solve = packet("aten::cholesky_solve")
 
 
 # cholesky_solve: default, out
-def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cholesky_solve_out(self, input2, upper, out=out)
+def cholesky_solve(self: Tensor = NOT_GIVEN, input2: Tensor = NOT_GIVEN, upper: bool = False, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cholesky_solve_out(self, input2, upper, out=named["out"])
+        return _cholesky_solve.call_given((self, input2, upper), named)
     if type(upper) is not bool:
         upper = _cholesky_solve_default.convert(2, upper)
     modes = active_modes()
@@ -63835,9 +65311,11 @@ _cholesky_inverse = packet("aten::cholesky_inverse")
 
 
 # cholesky_inverse: default, out
-def cholesky_inverse(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cholesky_inverse_out(self, upper, out=out)
+def cholesky_inverse(self: Tensor = NOT_GIVEN, upper: bool = False, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cholesky_inverse_out(self, upper, out=named["out"])
+        return _cholesky_inverse.call_given((self, upper), named)
     if type(upper) is not bool:
         upper = _cholesky_inverse_default.convert(1, upper)
     modes = active_modes()
@@ -63868,16 +65346,18 @@ _linalg_lu_solve = packet("aten::linalg_lu_solve")
 
 # linalg_lu_solve: default, out
 def linalg_lu_solve(
-    LU: Tensor,
-    pivots: Tensor,
-    B: Tensor,
+    LU: Tensor = NOT_GIVEN,
+    pivots: Tensor = NOT_GIVEN,
+    B: Tensor = NOT_GIVEN,
     *,
     left: bool = True,
     adjoint: bool = False,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return linalg_lu_solve_out(LU, pivots, B, left=left, adjoint=adjoint, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_lu_solve_out(LU, pivots, B, left=left, adjoint=adjoint, out=named["out"])
+        return _linalg_lu_solve.call_given((LU, pivots, B, left, adjoint), named)
     if type(left) is not bool:
         left = _linalg_lu_solve_default.convert(3, left)
     if type(adjoint) is not bool:
@@ -63909,9 +65389,11 @@ _linalg_tensorinv = packet("aten::linalg_tensorinv")
 
 
 # linalg_tensorinv: default, out
-def linalg_tensorinv(self: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_tensorinv_out(self, ind, out=out)
+def linalg_tensorinv(self: Tensor = NOT_GIVEN, ind: int = 2, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_tensorinv_out(self, ind, out=named["out"])
+        return _linalg_tensorinv.call_given((self, ind), named)
     return linalg_tensorinv_default(self, ind)
 
 
@@ -63922,14 +65404,15 @@ _linalg_tensorsolve = packet("aten::linalg_tensorsolve")
 
 # linalg_tensorsolve: default, out
 def linalg_tensorsolve(
-    self: Tensor,
-    other: Tensor,
+    self: Tensor = NOT_GIVEN,
+    other: Tensor = NOT_GIVEN,
     dims: Sequence[int] | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return linalg_tensorsolve_out(self, other, dims, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_tensorsolve_out(self, other, dims, out=named["out"])
+        return _linalg_tensorsolve.call_given((self, other, dims), named)
     return linalg_tensorsolve_default(self, other, dims)
 
 
@@ -63940,7 +65423,7 @@ __linalg_det = packet("aten::_linalg_det")
 
 # _linalg_det: default, result
 def _linalg_det(*args: Any, **kwargs: Any) -> Any:
-    return __linalg_det.call(args, kwargs)
+    return __linalg_det.call(args, kwargs, named=True)
 
 
 __linalg_det.stub = _linalg_det
@@ -63950,7 +65433,7 @@ _linalg_det_ = packet("aten::linalg_det")
 
 # linalg_det: default, out
 def linalg_det(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_det_.call(args, kwargs)
+    return _linalg_det_.call(args, kwargs, named=True)
 
 
 _linalg_det_.stub = linalg_det
@@ -63962,7 +65445,7 @@ __linalg_slogdet = packet("aten::_linalg_slogdet")
 
 # _linalg_slogdet: default, sign
 def _linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
-    return __linalg_slogdet.call(args, kwargs)
+    return __linalg_slogdet.call(args, kwargs, named=True)
 
 
 __linalg_slogdet.stub = _linalg_slogdet
@@ -63972,7 +65455,7 @@ _linalg_slogdet_ = packet("aten::linalg_slogdet")
 
 # linalg_slogdet: default, out
 def linalg_slogdet(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_slogdet_.call(args, kwargs)
+    return _linalg_slogdet_.call(args, kwargs, named=True)
 
 
 _linalg_slogdet_.stub = linalg_slogdet
@@ -63981,9 +65464,9 @@ _slogdet = packet("aten::slogdet")
 
 
 # slogdet: default, out
-def slogdet(self: Tensor, *, sign: Tensor | None = None, logabsdet: Tensor | None = None) -> Any:
-    if sign is not None or logabsdet is not None:
-        return _slogdet.call((self,), {"sign": sign, "logabsdet": logabsdet})
+def slogdet(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _slogdet.call_given((self,), named)
     return slogdet_default(self)
 
 
@@ -63996,7 +65479,7 @@ _linalg_lu_factor_ex = packet("aten::linalg_lu_factor_ex")
 
 # linalg_lu_factor_ex: default, out
 def linalg_lu_factor_ex(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_lu_factor_ex.call(args, kwargs)
+    return _linalg_lu_factor_ex.call(args, kwargs, named=True)
 
 
 _linalg_lu_factor_ex.stub = linalg_lu_factor_ex
@@ -64006,7 +65489,7 @@ _linalg_lu_factor = packet("aten::linalg_lu_factor")
 
 # linalg_lu_factor: default, out
 def linalg_lu_factor(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_lu_factor.call(args, kwargs)
+    return _linalg_lu_factor.call(args, kwargs, named=True)
 
 
 _linalg_lu_factor.stub = linalg_lu_factor
@@ -64016,7 +65499,7 @@ _linalg_lu = packet("aten::linalg_lu")
 
 # linalg_lu: default, out
 def linalg_lu(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_lu.call(args, kwargs)
+    return _linalg_lu.call(args, kwargs, named=True)
 
 
 _linalg_lu.stub = linalg_lu
@@ -64026,15 +65509,14 @@ _linalg_cholesky_ex = packet("aten::linalg_cholesky_ex")
 
 # linalg_cholesky_ex: default, L
 def linalg_cholesky_ex(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     *,
     upper: bool = False,
     check_errors: bool = False,
-    L: Tensor | None = None,
-    info: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if L is not None or info is not None:
-        return _linalg_cholesky_ex.call((self,), {"upper": upper, "check_errors": check_errors, "L": L, "info": info})
+    if named:
+        return _linalg_cholesky_ex.call_given((self, upper, check_errors), named)
     if type(upper) is not bool:
         upper = _linalg_cholesky_ex_default.convert(1, upper)
     if type(check_errors) is not bool:
@@ -64066,9 +65548,11 @@ _linalg_cholesky = packet("aten::linalg_cholesky")
 
 
 # linalg_cholesky: default, out
-def linalg_cholesky(self: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_cholesky_out(self, upper=upper, out=out)
+def linalg_cholesky(self: Tensor = NOT_GIVEN, *, upper: bool = False, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_cholesky_out(self, upper=upper, out=named["out"])
+        return _linalg_cholesky.call_given((self, upper), named)
     return linalg_cholesky_default(self, upper=upper)
 
 
@@ -64078,9 +65562,11 @@ _cholesky = packet("aten::cholesky")
 
 
 # cholesky: default, out
-def cholesky(self: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cholesky_out(self, upper, out=out)
+def cholesky(self: Tensor = NOT_GIVEN, upper: bool = False, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cholesky_out(self, upper, out=named["out"])
+        return _cholesky.call_given((self, upper), named)
     return cholesky_default(self, upper)
 
 
@@ -64091,7 +65577,7 @@ _linalg_qr = packet("aten::linalg_qr")
 
 # linalg_qr: default, out
 def linalg_qr(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_qr.call(args, kwargs)
+    return _linalg_qr.call(args, kwargs, named=True)
 
 
 _linalg_qr.stub = linalg_qr
@@ -64100,9 +65586,9 @@ _qr = packet("aten::qr")
 
 
 # qr: default, Q
-def qr(self: Tensor, some: bool = True, *, Q: Tensor | None = None, R: Tensor | None = None) -> Any:
-    if Q is not None or R is not None:
-        return _qr.call((self, some), {"Q": Q, "R": R})
+def qr(self: Tensor = NOT_GIVEN, some: bool = True, **named: Any) -> Any:
+    if named:
+        return _qr.call_given((self, some), named)
     return qr_default(self, some)
 
 
@@ -64113,7 +65599,7 @@ __linalg_eigh = packet("aten::_linalg_eigh")
 
 # _linalg_eigh: default, eigenvalues
 def _linalg_eigh(*args: Any, **kwargs: Any) -> Any:
-    return __linalg_eigh.call(args, kwargs)
+    return __linalg_eigh.call(args, kwargs, named=True)
 
 
 __linalg_eigh.stub = _linalg_eigh
@@ -64122,9 +65608,9 @@ _linalg_eigh_ = packet("aten::linalg_eigh")
 
 
 # linalg_eigh: default, eigvals
-def linalg_eigh(self: Tensor, UPLO: str = "L", *, eigvals: Tensor | None = None, eigvecs: Tensor | None = None) -> Any:
-    if eigvals is not None or eigvecs is not None:
-        return _linalg_eigh_.call((self, UPLO), {"eigvals": eigvals, "eigvecs": eigvecs})
+def linalg_eigh(self: Tensor = NOT_GIVEN, UPLO: str = "L", **named: Any) -> Any:
+    if named:
+        return _linalg_eigh_.call_given((self, UPLO), named)
     return linalg_eigh_default(self, UPLO)
 
 
@@ -64134,9 +65620,11 @@ _linalg_eigvalsh = packet("aten::linalg_eigvalsh")
 
 
 # linalg_eigvalsh: default, out
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_eigvalsh_out(self, UPLO, out=out)
+def linalg_eigvalsh(self: Tensor = NOT_GIVEN, UPLO: str = "L", **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_eigvalsh_out(self, UPLO, out=named["out"])
+        return _linalg_eigvalsh.call_given((self, UPLO), named)
     return linalg_eigvalsh_default(self, UPLO)
 
 
@@ -64146,9 +65634,9 @@ _linalg_eig = packet("aten::linalg_eig")
 
 
 # linalg_eig: default, out
-def linalg_eig(self: Tensor, *, eigenvalues: Tensor | None = None, eigenvectors: Tensor | None = None) -> Any:
-    if eigenvalues is not None or eigenvectors is not None:
-        return _linalg_eig.call((self,), {"eigenvalues": eigenvalues, "eigenvectors": eigenvectors})
+def linalg_eig(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _linalg_eig.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -64178,9 +65666,11 @@ _linalg_eigvals_ = packet("aten::linalg_eigvals")
 
 
 # linalg_eigvals: default, out
-def linalg_eigvals(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linalg_eigvals_out(self, out=out)
+def linalg_eigvals(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linalg_eigvals_out(self, out=named["out"])
+        return _linalg_eigvals_.call_given((self,), named)
     return linalg_eigvals_default(self)
 
 
@@ -64191,7 +65681,7 @@ __linalg_svd = packet("aten::_linalg_svd")
 
 # _linalg_svd: default, U
 def _linalg_svd(*args: Any, **kwargs: Any) -> Any:
-    return __linalg_svd.call(args, kwargs)
+    return __linalg_svd.call(args, kwargs, named=True)
 
 
 __linalg_svd.stub = _linalg_svd
@@ -64201,7 +65691,7 @@ _linalg_svd_ = packet("aten::linalg_svd")
 
 # linalg_svd: default, U
 def linalg_svd(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_svd_.call(args, kwargs)
+    return _linalg_svd_.call(args, kwargs, named=True)
 
 
 _linalg_svd_.stub = linalg_svd
@@ -64211,7 +65701,7 @@ _linalg_svdvals = packet("aten::linalg_svdvals")
 
 # linalg_svdvals: default, out
 def linalg_svdvals(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_svdvals.call(args, kwargs)
+    return _linalg_svdvals.call(args, kwargs, named=True)
 
 
 _linalg_svdvals.stub = linalg_svdvals
@@ -64220,17 +65710,9 @@ _svd = packet("aten::svd")
 
 
 # svd: default, U
-def svd(
-    self: Tensor,
-    some: bool = True,
-    compute_uv: bool = True,
-    *,
-    U: Tensor | None = None,
-    S: Tensor | None = None,
-    V: Tensor | None = None,
-) -> Any:
-    if U is not None or S is not None or V is not None:
-        return _svd.call((self, some, compute_uv), {"U": U, "S": S, "V": V})
+def svd(self: Tensor = NOT_GIVEN, some: bool = True, compute_uv: bool = True, **named: Any) -> Any:
+    if named:
+        return _svd.call_given((self, some, compute_uv), named)
     return svd_default(self, some, compute_uv)
 
 
@@ -64242,7 +65724,7 @@ _linalg_pinv = packet("aten::linalg_pinv")
 # linalg_pinv: atol_rtol_tensor, atol_rtol_float, atol_rtol_float_out, default, rcond_tensor, out_rcond_tensor,
 #     atol_rtol_tensor_out, out
 def linalg_pinv(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_pinv.call(args, kwargs)
+    return _linalg_pinv.call(args, kwargs, named=True)
 
 
 _linalg_pinv.stub = linalg_pinv
@@ -64255,7 +65737,7 @@ _linalg_matrix_rank = packet("aten::linalg_matrix_rank")
 # linalg_matrix_rank: atol_rtol_tensor, atol_rtol_tensor_out, atol_rtol_float, atol_rtol_float_out, default,
 #     tol_tensor, out_tol_tensor, out
 def linalg_matrix_rank(*args: Any, **kwargs: Any) -> Any:
-    return _linalg_matrix_rank.call(args, kwargs)
+    return _linalg_matrix_rank.call(args, kwargs, named=True)
 
 
 _linalg_matrix_rank.stub = linalg_matrix_rank
@@ -64269,7 +65751,7 @@ def linalg_matrix_norm(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return linalg_matrix_norm_str_ord(*args)
-    return _linalg_matrix_norm.call(args, kwargs)
+    return _linalg_matrix_norm.call(args, kwargs, named=True)
 
 
 _linalg_matrix_norm.stub = linalg_matrix_norm
@@ -64283,7 +65765,7 @@ def linalg_norm(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return linalg_norm_default(*args)
-    return _linalg_norm.call(args, kwargs)
+    return _linalg_norm.call(args, kwargs, named=True)
 
 
 _linalg_norm.stub = linalg_norm
@@ -64301,7 +65783,7 @@ def nuclear_norm(*args: Any, **kwargs: Any) -> Any:
             return nuclear_norm_dim(*args)
         if count == 3:
             return nuclear_norm_dim(*args)
-    return _nuclear_norm.call(args, kwargs)
+    return _nuclear_norm.call(args, kwargs, named=True)
 
 
 _nuclear_norm.stub = nuclear_norm
@@ -64315,7 +65797,7 @@ def linalg_cond(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return linalg_cond_default(*args)
-    return _linalg_cond.call(args, kwargs)
+    return _linalg_cond.call(args, kwargs, named=True)
 
 
 _linalg_cond.stub = linalg_cond
@@ -64326,9 +65808,11 @@ __euclidean_dist = packet("aten::_euclidean_dist")
 
 
 # _euclidean_dist: default, out
-def _euclidean_dist(x1: Tensor, x2: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _euclidean_dist_out(x1, x2, out=out)
+def _euclidean_dist(x1: Tensor = NOT_GIVEN, x2: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _euclidean_dist_out(x1, x2, out=named["out"])
+        return __euclidean_dist.call_given((x1, x2), named)
     return _euclidean_dist_default(x1, x2)
 
 
@@ -64338,9 +65822,17 @@ __cdist_forward = packet("aten::_cdist_forward")
 
 
 # _cdist_forward: default, out
-def _cdist_forward(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _cdist_forward_out(x1, x2, p, compute_mode, out=out)
+def _cdist_forward(
+    x1: Tensor = NOT_GIVEN,
+    x2: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    compute_mode: int | None = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _cdist_forward_out(x1, x2, p, compute_mode, out=named["out"])
+        return __cdist_forward.call_given((x1, x2, p, compute_mode), named)
     if type(p) is not float:
         p = __cdist_forward_default.convert(2, p)
     if compute_mode is not None and type(compute_mode) is not int:
@@ -64383,7 +65875,7 @@ def view(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 2 and type(args[1]) is list:
             return view_default(*args)
-    return _view.call(args, kwargs)
+    return _view.call(args, kwargs, named=True)
 
 
 _view.stub = view
@@ -64422,7 +65914,7 @@ def squeeze(*args: Any, **kwargs: Any) -> Any:
             return squeeze_dim(*args)
         if count == 2 and type(args[1]) is list:
             return squeeze_dims(*args)
-    return _squeeze.call(args, kwargs)
+    return _squeeze.call(args, kwargs, named=True)
 
 
 _squeeze.stub = squeeze
@@ -64440,7 +65932,7 @@ def split(*args: Any, **kwargs: Any) -> Any:
             return split_Tensor(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
             return split_sizes(*args)
-    return _split.call(args, kwargs)
+    return _split.call(args, kwargs, named=True)
 
 
 _split.stub = split
@@ -64467,7 +65959,15 @@ _narrow = packet("aten::narrow")
 
 
 # narrow: default, Tensor
-def narrow(self: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
+def narrow(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    start: Tensor | int = NOT_GIVEN,
+    length: int = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _narrow.call_given((self, dim, start, length), named)
     kind = type(start)
     if (
         kind is ndarray
@@ -64517,7 +66017,7 @@ def movedim(*args: Any, **kwargs: Any) -> Any:
             return movedim_int(*args)
         if count == 3 and type(args[1]) is list:
             return movedim_intlist(*args)
-    return _movedim.call(args, kwargs)
+    return _movedim.call(args, kwargs, named=True)
 
 
 _movedim.stub = movedim
@@ -64533,7 +66033,7 @@ def moveaxis(*args: Any, **kwargs: Any) -> Any:
             return moveaxis_int(*args)
         if count == 3 and type(args[1]) is list:
             return moveaxis_intlist(*args)
-    return _moveaxis.call(args, kwargs)
+    return _moveaxis.call(args, kwargs, named=True)
 
 
 _moveaxis.stub = moveaxis
@@ -64570,7 +66070,7 @@ _atleast_1d = packet("aten::atleast_1d")
 
 # atleast_1d: default, Sequence
 def atleast_1d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_1d.call(args, kwargs)
+    return _atleast_1d.call(args, kwargs, named=True)
 
 
 _atleast_1d.stub = atleast_1d
@@ -64580,7 +66080,7 @@ _atleast_2d = packet("aten::atleast_2d")
 
 # atleast_2d: default, Sequence
 def atleast_2d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_2d.call(args, kwargs)
+    return _atleast_2d.call(args, kwargs, named=True)
 
 
 _atleast_2d.stub = atleast_2d
@@ -64590,7 +66090,7 @@ _atleast_3d = packet("aten::atleast_3d")
 
 # atleast_3d: default, Sequence
 def atleast_3d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_3d.call(args, kwargs)
+    return _atleast_3d.call(args, kwargs, named=True)
 
 
 _atleast_3d.stub = atleast_3d
@@ -64606,7 +66106,7 @@ def tensor_split(*args: Any, **kwargs: Any) -> Any:
             return tensor_split_sections(*args)
         if 2 <= count <= 3 and type(args[1]) is list:
             return tensor_split_indices(*args)
-    return _tensor_split.call(args, kwargs)
+    return _tensor_split.call(args, kwargs, named=True)
 
 
 _tensor_split.stub = tensor_split
@@ -64624,7 +66124,7 @@ def hsplit(*args: Any, **kwargs: Any) -> Any:
             return hsplit_int(*args)
         if count == 2 and type(args[1]) is list:
             return hsplit_array(*args)
-    return _hsplit.call(args, kwargs)
+    return _hsplit.call(args, kwargs, named=True)
 
 
 _hsplit.stub = hsplit
@@ -64642,7 +66142,7 @@ def vsplit(*args: Any, **kwargs: Any) -> Any:
             return vsplit_int(*args)
         if count == 2 and type(args[1]) is list:
             return vsplit_array(*args)
-    return _vsplit.call(args, kwargs)
+    return _vsplit.call(args, kwargs, named=True)
 
 
 _vsplit.stub = vsplit
@@ -64660,7 +66160,7 @@ def dsplit(*args: Any, **kwargs: Any) -> Any:
             return dsplit_int(*args)
         if count == 2 and type(args[1]) is list:
             return dsplit_array(*args)
-    return _dsplit.call(args, kwargs)
+    return _dsplit.call(args, kwargs, named=True)
 
 
 _dsplit.stub = dsplit
@@ -64674,7 +66174,7 @@ def unsafe_split(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if 2 <= count <= 3:
             return unsafe_split_Tensor(*args)
-    return _unsafe_split.call(args, kwargs)
+    return _unsafe_split.call(args, kwargs, named=True)
 
 
 _unsafe_split.stub = unsafe_split
@@ -64688,7 +66188,7 @@ def unsafe_split_with_sizes(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if 2 <= count <= 3:
             return unsafe_split_with_sizes_default(*args)
-    return _unsafe_split_with_sizes.call(args, kwargs)
+    return _unsafe_split_with_sizes.call(args, kwargs, named=True)
 
 
 _unsafe_split_with_sizes.stub = unsafe_split_with_sizes
@@ -64730,7 +66230,7 @@ def squeeze_(*args: Any, **kwargs: Any) -> Any:
             return squeeze__dim(*args)
         if count == 2 and type(args[1]) is list:
             return squeeze__dims(*args)
-    return _squeeze_.call(args, kwargs)
+    return _squeeze_.call(args, kwargs, named=True)
 
 
 _squeeze_.stub = squeeze_
@@ -64745,9 +66245,11 @@ _alias_copy = packet("aten::alias_copy")
 
 
 # alias_copy: default, out
-def alias_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return alias_copy_out(self, out=out)
+def alias_copy(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return alias_copy_out(self, out=named["out"])
+        return _alias_copy.call_given((self,), named)
     return alias_copy_default(self)
 
 
@@ -64758,15 +66260,16 @@ _as_strided_copy = packet("aten::as_strided_copy")
 
 # as_strided_copy: default, out
 def as_strided_copy(
-    self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
     storage_offset: int | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return as_strided_copy_out(self, size, stride, storage_offset, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return as_strided_copy_out(self, size, stride, storage_offset, out=named["out"])
+        return _as_strided_copy.call_given((self, size, stride, storage_offset), named)
     return as_strided_copy_default(self, size, stride, storage_offset)
 
 
@@ -64776,9 +66279,11 @@ _detach_copy = packet("aten::detach_copy")
 
 
 # detach_copy: default, out
-def detach_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return detach_copy_out(self, out=out)
+def detach_copy(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return detach_copy_out(self, out=named["out"])
+        return _detach_copy.call_given((self,), named)
     return detach_copy_default(self)
 
 
@@ -64788,9 +66293,11 @@ _diagonal_copy = packet("aten::diagonal_copy")
 
 
 # diagonal_copy: default, out
-def diagonal_copy(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return diagonal_copy_out(self, offset, dim1, dim2, out=out)
+def diagonal_copy(self: Tensor = NOT_GIVEN, offset: int = 0, dim1: int = 0, dim2: int = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return diagonal_copy_out(self, offset, dim1, dim2, out=named["out"])
+        return _diagonal_copy.call_given((self, offset, dim1, dim2), named)
     return diagonal_copy_default(self, offset, dim1, dim2)
 
 
@@ -64801,16 +66308,18 @@ _expand_copy = packet("aten::expand_copy")
 
 # expand_copy: default, out
 def expand_copy(
-    self: Tensor,
-    size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     implicit: bool = False,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return expand_copy_out(self, size, implicit=implicit, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return expand_copy_out(self, size, implicit=implicit, out=named["out"])
+        return _expand_copy.call_given((self, size, implicit), named)
     return expand_copy_default(self, size, implicit=implicit)
 
 
@@ -64820,11 +66329,13 @@ _permute_copy = packet("aten::permute_copy")
 
 
 # permute_copy: default, out
-def permute_copy(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
+def permute_copy(self: Tensor = NOT_GIVEN, dims: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Any:
     if more or type(dims) in INTS:
         dims = [dims, *more]
-    if out is not None:
-        return permute_copy_out(self, dims, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return permute_copy_out(self, dims, out=named["out"])
+        return _permute_copy.call_given((self, dims), named)
     return permute_copy_default(self, dims)
 
 
@@ -64834,9 +66345,16 @@ __reshape_alias_copy = packet("aten::_reshape_alias_copy")
 
 
 # _reshape_alias_copy: default, out
-def _reshape_alias_copy(self: Tensor, size: Sequence[int], stride: Sequence[int], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _reshape_alias_copy_out(self, size, stride, out=out)
+def _reshape_alias_copy(
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _reshape_alias_copy_out(self, size, stride, out=named["out"])
+        return __reshape_alias_copy.call_given((self, size, stride), named)
     return _reshape_alias_copy_default(self, size, stride)
 
 
@@ -64846,9 +66364,11 @@ _select_copy = packet("aten::select_copy")
 
 
 # select_copy: int, int_out
-def select_copy(self: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return select_copy_int_out(self, dim, index, out=out)
+def select_copy(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, index: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return select_copy_int_out(self, dim, index, out=named["out"])
+        return _select_copy.call_given((self, dim, index), named)
     return select_copy_int(self, dim, index)
 
 
@@ -64859,16 +66379,19 @@ _slice_copy = packet("aten::slice_copy")
 
 # slice_copy: Tensor, Tensor_out
 def slice_copy(
-    self: Tensor,
-    dim: int = 0,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return slice_copy_Tensor_out(self, dim, start, end, step, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return slice_copy_Tensor_out(self, 0 if dim is NOT_GIVEN else dim, start, end, step, out=named["out"])
+        return _slice_copy.call_given((self, dim, start, end, step), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     return slice_copy_Tensor(self, dim, start, end, step)
 
 
@@ -64889,7 +66412,7 @@ def squeeze_copy(*args: Any, **kwargs: Any) -> Any:
             return squeeze_copy_dim(*args)
         if count == 2 and type(args[1]) is list:
             return squeeze_copy_dims(*args)
-    return _squeeze_copy.call(args, kwargs)
+    return _squeeze_copy.call(args, kwargs, named=True)
 
 
 _squeeze_copy.stub = squeeze_copy
@@ -64898,9 +66421,11 @@ _t_copy = packet("aten::t_copy")
 
 
 # t_copy: default, out
-def t_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return t_copy_out(self, out=out)
+def t_copy(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return t_copy_out(self, out=named["out"])
+        return _t_copy.call_given((self,), named)
     return t_copy_default(self)
 
 
@@ -64910,9 +66435,11 @@ _transpose_copy = packet("aten::transpose_copy")
 
 
 # transpose_copy: int, int_out
-def transpose_copy(self: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return transpose_copy_int_out(self, dim0, dim1, out=out)
+def transpose_copy(self: Tensor = NOT_GIVEN, dim0: int = NOT_GIVEN, dim1: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return transpose_copy_int_out(self, dim0, dim1, out=named["out"])
+        return _transpose_copy.call_given((self, dim0, dim1), named)
     return transpose_copy_int(self, dim0, dim1)
 
 
@@ -64922,9 +66449,17 @@ _unfold_copy = packet("aten::unfold_copy")
 
 
 # unfold_copy: default, out
-def unfold_copy(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return unfold_copy_out(self, dimension, size, step, out=out)
+def unfold_copy(
+    self: Tensor = NOT_GIVEN,
+    dimension: int = NOT_GIVEN,
+    size: int = NOT_GIVEN,
+    step: int = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return unfold_copy_out(self, dimension, size, step, out=named["out"])
+        return _unfold_copy.call_given((self, dimension, size, step), named)
     return unfold_copy_default(self, dimension, size, step)
 
 
@@ -64934,9 +66469,11 @@ _unsqueeze_copy = packet("aten::unsqueeze_copy")
 
 
 # unsqueeze_copy: default, out
-def unsqueeze_copy(self: Tensor, dim: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return unsqueeze_copy_out(self, dim, out=out)
+def unsqueeze_copy(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return unsqueeze_copy_out(self, dim, out=named["out"])
+        return _unsqueeze_copy.call_given((self, dim), named)
     return unsqueeze_copy_default(self, dim)
 
 
@@ -64946,9 +66483,11 @@ _view_as_complex_copy = packet("aten::view_as_complex_copy")
 
 
 # view_as_complex_copy: default, out
-def view_as_complex_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return view_as_complex_copy_out(self, out=out)
+def view_as_complex_copy(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return view_as_complex_copy_out(self, out=named["out"])
+        return _view_as_complex_copy.call_given((self,), named)
     return view_as_complex_copy_default(self)
 
 
@@ -64958,9 +66497,11 @@ _view_as_real_copy = packet("aten::view_as_real_copy")
 
 
 # view_as_real_copy: default, out
-def view_as_real_copy(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return view_as_real_copy_out(self, out=out)
+def view_as_real_copy(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return view_as_real_copy_out(self, out=named["out"])
+        return _view_as_real_copy.call_given((self,), named)
     return view_as_real_copy_default(self)
 
 
@@ -64977,7 +66518,7 @@ def view_copy(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 2 and type(args[1]) is list:
             return view_copy_default(*args)
-    return _view_copy.call(args, kwargs)
+    return _view_copy.call(args, kwargs, named=True)
 
 
 _view_copy.stub = view_copy
@@ -64986,11 +66527,13 @@ _flip = packet("aten::flip")
 
 
 # flip: default, out
-def flip(self: Tensor, dims: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
+def flip(self: Tensor = NOT_GIVEN, dims: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Any:
     if more or type(dims) in INTS:
         dims = [dims, *more]
-    if out is not None:
-        return flip_out(self, dims, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return flip_out(self, dims, out=named["out"])
+        return _flip.call_given((self, dims), named)
     if not is_int_list(dims):
         dims = _flip_default.convert(1, dims)
     modes = active_modes()
@@ -65025,14 +66568,15 @@ _roll = packet("aten::roll")
 
 # roll: default, out
 def roll(
-    self: Tensor,
-    shifts: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    shifts: Sequence[int] | int = NOT_GIVEN,
     dims: Sequence[int] | int = (),
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return roll_out(self, shifts, dims, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return roll_out(self, shifts, dims, out=named["out"])
+        return _roll.call_given((self, shifts, dims), named)
     if not is_int_list(shifts):
         shifts = [shifts] if type(shifts) is int else _roll_default.convert(1, shifts)
     if not is_int_list(dims):
@@ -65064,9 +66608,11 @@ _rot90 = packet("aten::rot90")
 
 
 # rot90: default, out
-def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return rot90_out(self, k, dims, out=out)
+def rot90(self: Tensor = NOT_GIVEN, k: int = 1, dims: Sequence[int] = (0, 1), **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return rot90_out(self, k, dims, out=named["out"])
+        return _rot90.call_given((self, k, dims), named)
     if type(k) is not int:
         k = _rot90_default.convert(1, k)
     if not is_int_list(dims):
@@ -65098,9 +66644,11 @@ _channel_shuffle = packet("aten::channel_shuffle")
 
 
 # channel_shuffle: default, out
-def channel_shuffle(self: Tensor, groups: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return channel_shuffle_out(self, groups, out=out)
+def channel_shuffle(self: Tensor = NOT_GIVEN, groups: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return channel_shuffle_out(self, groups, out=named["out"])
+        return _channel_shuffle.call_given((self, groups), named)
     if type(groups) is not int:
         groups = _channel_shuffle_default.convert(1, groups)
     modes = active_modes()
@@ -65130,9 +66678,11 @@ _pixel_shuffle = packet("aten::pixel_shuffle")
 
 
 # pixel_shuffle: default, out
-def pixel_shuffle(self: Tensor, upscale_factor: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return pixel_shuffle_out(self, upscale_factor, out=out)
+def pixel_shuffle(self: Tensor = NOT_GIVEN, upscale_factor: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return pixel_shuffle_out(self, upscale_factor, out=named["out"])
+        return _pixel_shuffle.call_given((self, upscale_factor), named)
     if type(upscale_factor) is not int:
         upscale_factor = _pixel_shuffle_default.convert(1, upscale_factor)
     modes = active_modes()
@@ -65162,9 +66712,11 @@ _pixel_unshuffle = packet("aten::pixel_unshuffle")
 
 
 # pixel_unshuffle: default, out
-def pixel_unshuffle(self: Tensor, downscale_factor: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return pixel_unshuffle_out(self, downscale_factor, out=out)
+def pixel_unshuffle(self: Tensor = NOT_GIVEN, downscale_factor: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return pixel_unshuffle_out(self, downscale_factor, out=named["out"])
+        return _pixel_unshuffle.call_given((self, downscale_factor), named)
     if type(downscale_factor) is not int:
         downscale_factor = _pixel_unshuffle_default.convert(1, downscale_factor)
     modes = active_modes()
@@ -65194,9 +66746,17 @@ _narrow_copy = packet("aten::narrow_copy")
 
 
 # narrow_copy: default, out
-def narrow_copy(self: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return narrow_copy_out(self, dim, start, length, out=out)
+def narrow_copy(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    start: int = NOT_GIVEN,
+    length: int = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return narrow_copy_out(self, dim, start, length, out=named["out"])
+        return _narrow_copy.call_given((self, dim, start, length), named)
     if type(dim) is not int:
         dim = _narrow_copy_default.convert(1, dim)
     if type(start) is not int:
@@ -65230,11 +66790,13 @@ _repeat = packet("aten::repeat")
 
 
 # repeat: default, out
-def repeat(self: Tensor, repeats: Sequence[int] | int, *more: int, out: Tensor | None = None) -> Any:
+def repeat(self: Tensor = NOT_GIVEN, repeats: Sequence[int] | int = NOT_GIVEN, *more: int, **named: Any) -> Any:
     if more or type(repeats) in INTS:
         repeats = [repeats, *more]
-    if out is not None:
-        return repeat_out(self, repeats, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return repeat_out(self, repeats, out=named["out"])
+        return _repeat.call_given((self, repeats), named)
     if not is_int_list(repeats):
         repeats = _repeat_default.convert(1, repeats)
     modes = active_modes()
@@ -65273,7 +66835,7 @@ def repeat_interleave(*args: Any, **kwargs: Any) -> Any:
             return repeat_interleave_Tensor(*args)
         if 2 <= count <= 3 and type(args[1]) is int:
             return repeat_interleave_self_int(*args)
-    return _repeat_interleave.call(args, kwargs)
+    return _repeat_interleave.call(args, kwargs, named=True)
 
 
 _repeat_interleave.stub = repeat_interleave
@@ -65282,9 +66844,13 @@ _concat = packet("aten::concat")
 
 
 # concat: default, out
-def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return concat_out(tensors, dim, out=out)
+def concat(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return concat_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _concat.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     return concat_default(tensors, dim)
 
 
@@ -65294,9 +66860,13 @@ _concatenate = packet("aten::concatenate")
 
 
 # concatenate: default, out
-def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return concatenate_out(tensors, dim, out=out)
+def concatenate(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return concatenate_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _concatenate.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     return concatenate_default(tensors, dim)
 
 
@@ -65306,9 +66876,11 @@ _hstack = packet("aten::hstack")
 
 
 # hstack: default, out
-def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hstack_out(tensors, out=out)
+def hstack(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hstack_out(tensors, out=named["out"])
+        return _hstack.call_given((tensors,), named)
     return hstack_default(tensors)
 
 
@@ -65318,9 +66890,11 @@ _vstack = packet("aten::vstack")
 
 
 # vstack: default, out
-def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return vstack_out(tensors, out=out)
+def vstack(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return vstack_out(tensors, out=named["out"])
+        return _vstack.call_given((tensors,), named)
     return vstack_default(tensors)
 
 
@@ -65330,9 +66904,11 @@ _row_stack = packet("aten::row_stack")
 
 
 # row_stack: default, out
-def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return row_stack_out(tensors, out=out)
+def row_stack(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return row_stack_out(tensors, out=named["out"])
+        return _row_stack.call_given((tensors,), named)
     return row_stack_default(tensors)
 
 
@@ -65342,9 +66918,11 @@ _dstack = packet("aten::dstack")
 
 
 # dstack: default, out
-def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return dstack_out(tensors, out=out)
+def dstack(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return dstack_out(tensors, out=named["out"])
+        return _dstack.call_given((tensors,), named)
     return dstack_default(tensors)
 
 
@@ -65354,9 +66932,11 @@ _column_stack = packet("aten::column_stack")
 
 
 # column_stack: default, out
-def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return column_stack_out(tensors, out=out)
+def column_stack(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return column_stack_out(tensors, out=named["out"])
+        return _column_stack.call_given((tensors,), named)
     return column_stack_default(tensors)
 
 
@@ -65366,9 +66946,11 @@ _block_diag = packet("aten::block_diag")
 
 
 # block_diag: default, out
-def block_diag(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return block_diag_out(tensors, out=out)
+def block_diag(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return block_diag_out(tensors, out=named["out"])
+        return _block_diag.call_given((tensors,), named)
     if type(tensors) is not list:
         return _block_diag_default.call(tensors)
     modes = active_modes()
@@ -65397,7 +66979,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return meshgrid_default(*args)
-    return _meshgrid.call(args, kwargs)
+    return _meshgrid.call(args, kwargs, named=True)
 
 
 _meshgrid.stub = meshgrid
@@ -65410,9 +66992,11 @@ _diag = packet("aten::diag")
 
 
 # diag: default, out
-def diag(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return diag_out(self, diagonal, out=out)
+def diag(self: Tensor = NOT_GIVEN, diagonal: int = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return diag_out(self, diagonal, out=named["out"])
+        return _diag.call_given((self, diagonal), named)
     return diag_default(self, diagonal)
 
 
@@ -65424,9 +67008,11 @@ _diag_embed = packet("aten::diag_embed")
 
 
 # diag_embed: default, out
-def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return diag_embed_out(self, offset, dim1, dim2, out=out)
+def diag_embed(self: Tensor = NOT_GIVEN, offset: int = 0, dim1: int = -2, dim2: int = -1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return diag_embed_out(self, offset, dim1, dim2, out=named["out"])
+        return _diag_embed.call_given((self, offset, dim1, dim2), named)
     if type(offset) is not int:
         offset = _diag_embed_default.convert(1, offset)
     if type(dim1) is not int:
@@ -65461,21 +67047,18 @@ _tril_indices = packet("aten::tril_indices")
 
 # tril_indices: default, out
 def tril_indices(
-    row: int,
-    col: int,
+    row: int = NOT_GIVEN,
+    col: int = NOT_GIVEN,
     offset: int = 0,
     *,
     dtype: DTypeLike | None = "long",
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _tril_indices.call(
-            (row, col, offset),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _tril_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
     if type(row) is not int:
         row = _tril_indices_default.convert(0, row)
     if type(col) is not int:
@@ -65510,21 +67093,18 @@ _triu_indices = packet("aten::triu_indices")
 
 # triu_indices: default, out
 def triu_indices(
-    row: int,
-    col: int,
+    row: int = NOT_GIVEN,
+    col: int = NOT_GIVEN,
     offset: int = 0,
     *,
     dtype: DTypeLike | None = "long",
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _triu_indices.call(
-            (row, col, offset),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _triu_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
     if type(row) is not int:
         row = _triu_indices_default.convert(0, row)
     if type(col) is not int:
@@ -65559,17 +67139,20 @@ _slice_scatter = packet("aten::slice_scatter")
 
 # slice_scatter: default, out
 def slice_scatter(
-    self: Tensor,
-    src: Tensor,
-    dim: int = 0,
+    self: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
     start: int | None = None,
     end: int | None = None,
     step: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return slice_scatter_out(self, src, dim, start, end, step, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return slice_scatter_out(self, src, 0 if dim is NOT_GIVEN else dim, start, end, step, out=named["out"])
+        return _slice_scatter.call_given((self, src, dim, start, end, step), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _slice_scatter_default.convert(2, dim)
     if start is not None and type(start) is not int:
@@ -65605,9 +67188,17 @@ _select_scatter = packet("aten::select_scatter")
 
 
 # select_scatter: default, out
-def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return select_scatter_out(self, src, dim, index, out=out)
+def select_scatter(
+    self: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: int = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return select_scatter_out(self, src, dim, index, out=named["out"])
+        return _select_scatter.call_given((self, src, dim, index), named)
     if type(dim) is not int:
         dim = _select_scatter_default.convert(2, dim)
     if type(index) is not int:
@@ -65640,16 +67231,17 @@ _diagonal_scatter = packet("aten::diagonal_scatter")
 
 # diagonal_scatter: default, out
 def diagonal_scatter(
-    self: Tensor,
-    src: Tensor,
+    self: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
     offset: int = 0,
     dim1: int = 0,
     dim2: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return diagonal_scatter_out(self, src, offset, dim1, dim2, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return diagonal_scatter_out(self, src, offset, dim1, dim2, out=named["out"])
+        return _diagonal_scatter.call_given((self, src, offset, dim1, dim2), named)
     if type(offset) is not int:
         offset = _diagonal_scatter_default.convert(2, offset)
     if type(dim1) is not int:
@@ -65684,16 +67276,17 @@ _as_strided_scatter = packet("aten::as_strided_scatter")
 
 # as_strided_scatter: default, out
 def as_strided_scatter(
-    self: Tensor,
-    src: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
+    self: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
     storage_offset: int | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return as_strided_scatter_out(self, src, size, stride, storage_offset, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return as_strided_scatter_out(self, src, size, stride, storage_offset, out=named["out"])
+        return _as_strided_scatter.call_given((self, src, size, stride, storage_offset), named)
     return as_strided_scatter_default(self, src, size, stride, storage_offset)
 
 
@@ -65703,9 +67296,11 @@ _constant_pad_nd = packet("aten::constant_pad_nd")
 
 
 # constant_pad_nd: default, out
-def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Scalar = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return constant_pad_nd_out(self, pad, value, out=out)
+def constant_pad_nd(self: Tensor = NOT_GIVEN, pad: Sequence[int] = NOT_GIVEN, value: Scalar = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return constant_pad_nd_out(self, pad, value, out=named["out"])
+        return _constant_pad_nd.call_given((self, pad, value), named)
     if not is_int_list(pad):
         pad = _constant_pad_nd_default.convert(1, pad)
     if type(value) is not int and type(value) is not float:
@@ -65737,9 +67332,11 @@ _reflection_pad1d = packet("aten::reflection_pad1d")
 
 
 # reflection_pad1d: default, out
-def reflection_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return reflection_pad1d_out(self, padding, out=out)
+def reflection_pad1d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return reflection_pad1d_out(self, padding, out=named["out"])
+        return _reflection_pad1d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _reflection_pad1d_default.convert(1, padding)
     modes = active_modes()
@@ -65769,9 +67366,11 @@ _reflection_pad2d = packet("aten::reflection_pad2d")
 
 
 # reflection_pad2d: default, out
-def reflection_pad2d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return reflection_pad2d_out(self, padding, out=out)
+def reflection_pad2d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return reflection_pad2d_out(self, padding, out=named["out"])
+        return _reflection_pad2d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = _reflection_pad2d_default.convert(1, padding)
     modes = active_modes()
@@ -65801,9 +67400,11 @@ _reflection_pad3d = packet("aten::reflection_pad3d")
 
 
 # reflection_pad3d: default, out
-def reflection_pad3d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return reflection_pad3d_out(self, padding, out=out)
+def reflection_pad3d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return reflection_pad3d_out(self, padding, out=named["out"])
+        return _reflection_pad3d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = _reflection_pad3d_default.convert(1, padding)
     modes = active_modes()
@@ -65833,9 +67434,11 @@ _replication_pad1d = packet("aten::replication_pad1d")
 
 
 # replication_pad1d: default, out
-def replication_pad1d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return replication_pad1d_out(self, padding, out=out)
+def replication_pad1d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return replication_pad1d_out(self, padding, out=named["out"])
+        return _replication_pad1d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = [padding, padding] if type(padding) is int else _replication_pad1d_default.convert(1, padding)
     modes = active_modes()
@@ -65865,9 +67468,11 @@ _replication_pad2d = packet("aten::replication_pad2d")
 
 
 # replication_pad2d: default, out
-def replication_pad2d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return replication_pad2d_out(self, padding, out=out)
+def replication_pad2d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return replication_pad2d_out(self, padding, out=named["out"])
+        return _replication_pad2d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = _replication_pad2d_default.convert(1, padding)
     modes = active_modes()
@@ -65897,9 +67502,11 @@ _replication_pad3d = packet("aten::replication_pad3d")
 
 
 # replication_pad3d: default, out
-def replication_pad3d(self: Tensor, padding: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return replication_pad3d_out(self, padding, out=out)
+def replication_pad3d(self: Tensor = NOT_GIVEN, padding: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return replication_pad3d_out(self, padding, out=named["out"])
+        return _replication_pad3d.call_given((self, padding), named)
     if not is_int_list(padding):
         padding = _replication_pad3d_default.convert(1, padding)
     modes = active_modes()
@@ -65935,9 +67542,13 @@ _cat = packet("aten::cat")
 
 
 # cat: default, out
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return cat_out(tensors, dim, out=out)
+def cat(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cat_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _cat.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _cat_default.convert(1, dim)
     if type(tensors) is not list:
@@ -65963,9 +67574,13 @@ _stack = packet("aten::stack")
 
 
 # stack: default, out
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return stack_out(tensors, dim, out=out)
+def stack(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return stack_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _stack.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _stack_default.convert(1, dim)
     if type(tensors) is not list:
@@ -65991,9 +67606,11 @@ _index = packet("aten::index")
 
 
 # index: Tensor, Tensor_out
-def index(self: Tensor, indices: Sequence[Tensor | None], *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return index_Tensor_out(self, indices, out=out)
+def index(self: Tensor = NOT_GIVEN, indices: Sequence[Tensor | None] = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_Tensor_out(self, indices, out=named["out"])
+        return _index.call_given((self, indices), named)
     if type(indices) is not list:
         return _index_Tensor.call(self, indices)
     modes = active_modes()
@@ -66019,15 +67636,16 @@ _index_put = packet("aten::index_put")
 
 # index_put: default, out
 def index_put(
-    self: Tensor,
-    indices: Sequence[Tensor | None],
-    values: Tensor,
+    self: Tensor = NOT_GIVEN,
+    indices: Sequence[Tensor | None] = NOT_GIVEN,
+    values: Tensor = NOT_GIVEN,
     accumulate: bool = False,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return index_put_out(self, indices, values, accumulate, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_put_out(self, indices, values, accumulate, out=named["out"])
+        return _index_put.call_given((self, indices, values, accumulate), named)
     if type(accumulate) is not bool:
         accumulate = _index_put_default.convert(3, accumulate)
     if type(indices) is not list:
@@ -66054,9 +67672,11 @@ _index_select = packet("aten::index_select")
 
 
 # index_select: default, out
-def index_select(self: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return index_select_out(self, dim, index, out=out)
+def index_select(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, index: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_select_out(self, dim, index, out=named["out"])
+        return _index_select.call_given((self, dim, index), named)
     if type(dim) is not int:
         dim = _index_select_default.convert(1, dim)
     modes = active_modes()
@@ -66086,9 +67706,18 @@ _gather = packet("aten::gather")
 
 
 # gather: default, out
-def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return gather_out(self, dim, index, sparse_grad=sparse_grad, out=out)
+def gather(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    *,
+    sparse_grad: bool = False,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return gather_out(self, dim, index, sparse_grad=sparse_grad, out=named["out"])
+        return _gather.call_given((self, dim, index, sparse_grad), named)
     if type(dim) is not int:
         dim = _gather_default.convert(1, dim)
     if type(sparse_grad) is not bool:
@@ -66120,9 +67749,11 @@ _take = packet("aten::take")
 
 
 # take: default, out
-def take(self: Tensor, index: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return take_out(self, index, out=out)
+def take(self: Tensor = NOT_GIVEN, index: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return take_out(self, index, out=named["out"])
+        return _take.call_given((self, index), named)
     modes = active_modes()
     if type(self) is ndarray and type(index) is ndarray and modes is None:
         try:
@@ -66150,9 +67781,18 @@ _take_along_dim = packet("aten::take_along_dim")
 
 
 # take_along_dim: default, out
-def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return take_along_dim_out(self, indices, dim, out=out)
+def take_along_dim(
+    self: Tensor = NOT_GIVEN,
+    indices: Tensor = NOT_GIVEN,
+    dim: int | None = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return take_along_dim_out(self, indices, None if dim is NOT_GIVEN else dim, out=named["out"])
+        return _take_along_dim.call_given((self, indices, dim), named)
+    if dim is NOT_GIVEN:
+        dim = None
     return take_along_dim_default(self, indices, dim)
 
 
@@ -66165,9 +67805,17 @@ _put = packet("aten::put")
 
 
 # put: default, out
-def put(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return put_out(self, index, source, accumulate, out=out)
+def put(
+    self: Tensor = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    accumulate: bool = False,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return put_out(self, index, source, accumulate, out=named["out"])
+        return _put.call_given((self, index, source, accumulate), named)
     if type(accumulate) is not bool:
         accumulate = _put_default.convert(3, accumulate)
     modes = active_modes()
@@ -66198,7 +67846,7 @@ _scatter = packet("aten::scatter")
 
 # scatter: src, value, reduce, value_reduce, src_out, value_out, reduce_out, value_reduce_out
 def scatter(*args: Any, **kwargs: Any) -> Any:
-    return _scatter.call(args, kwargs)
+    return _scatter.call(args, kwargs, named=True)
 
 
 _scatter.stub = scatter
@@ -66207,9 +67855,17 @@ _scatter_add = packet("aten::scatter_add")
 
 
 # scatter_add: default, out
-def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return scatter_add_out(self, dim, index, src, out=out)
+def scatter_add(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return scatter_add_out(self, dim, index, src, out=named["out"])
+        return _scatter_add.call_given((self, dim, index, src), named)
     if type(dim) is not int:
         dim = _scatter_add_default.convert(1, dim)
     modes = active_modes()
@@ -66240,17 +67896,19 @@ _scatter_reduce = packet("aten::scatter_reduce")
 
 # scatter_reduce: two, two_out
 def scatter_reduce(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    src: Tensor = NOT_GIVEN,
+    reduce: str = NOT_GIVEN,
     *,
     include_self: bool = True,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return scatter_reduce_two_out(self, dim, index, src, reduce, include_self=include_self, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return scatter_reduce_two_out(self, dim, index, src, reduce, include_self=include_self, out=named["out"])
+        return _scatter_reduce.call_given((self, dim, index, src, reduce, include_self), named)
     if type(dim) is not int:
         dim = _scatter_reduce_two.convert(1, dim)
     if type(reduce) is not str:
@@ -66285,16 +67943,18 @@ _index_add = packet("aten::index_add")
 
 # index_add: default, out
 def index_add(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
     *,
     alpha: Scalar = 1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return index_add_out(self, dim, index, source, alpha=alpha, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_add_out(self, dim, index, source, alpha=alpha, out=named["out"])
+        return _index_add.call_given((self, dim, index, source, alpha), named)
     if type(dim) is not int:
         dim = _index_add_default.convert(1, dim)
     if type(alpha) is not int and type(alpha) is not float:
@@ -66327,17 +67987,19 @@ _index_reduce = packet("aten::index_reduce")
 
 # index_reduce: default, out
 def index_reduce(
-    self: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    reduce: str = NOT_GIVEN,
     *,
     include_self: bool = True,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return index_reduce_out(self, dim, index, source, reduce, include_self=include_self, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_reduce_out(self, dim, index, source, reduce, include_self=include_self, out=named["out"])
+        return _index_reduce.call_given((self, dim, index, source, reduce, include_self), named)
     if type(dim) is not int:
         dim = _index_reduce_default.convert(1, dim)
     if type(reduce) is not str:
@@ -66371,9 +68033,17 @@ _index_copy = packet("aten::index_copy")
 
 
 # index_copy: default, out
-def index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return index_copy_out(self, dim, index, source, out=out)
+def index_copy(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    source: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return index_copy_out(self, dim, index, source, out=named["out"])
+        return _index_copy.call_given((self, dim, index, source), named)
     if type(dim) is not int:
         dim = _index_copy_default.convert(1, dim)
     modes = active_modes()
@@ -66403,11 +68073,20 @@ _index_fill = packet("aten::index_fill")
 
 
 # index_fill: int_Scalar, int_Tensor, int_Scalar_out, int_Tensor_out
-def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def index_fill(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    value: Tensor | Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(value) is Tensor or type(value) is ndarray):
+            return index_fill_int_Tensor_out(self, dim, index, value, out=named["out"])
+        return _index_fill.call_given((self, dim, index, value), named)
     kind = type(value)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and type(dim) is int
         and type(index) is ndarray
@@ -66420,12 +68099,10 @@ def index_fill(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *,
         else:
             return kernel(self, dim, index, value)
         return _index_fill_int_Tensor.call(self, dim, index, value)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return index_fill_int_Scalar(self, dim, index, value)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return index_fill_int_Tensor_out(self, dim, index, value, out=out)
-        return _index_fill.call((self, dim, index, value), {"out": out})
+        return _index_fill.call((self, dim, index, value), {})
     if type(dim) is not int:
         dim = _index_fill_int_Tensor.convert(1, dim)
     modes = active_modes()
@@ -66447,9 +68124,11 @@ _masked_scatter = packet("aten::masked_scatter")
 
 
 # masked_scatter: default, out
-def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return masked_scatter_out(self, mask, source, out=out)
+def masked_scatter(self: Tensor = NOT_GIVEN, mask: Tensor = NOT_GIVEN, source: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return masked_scatter_out(self, mask, source, out=named["out"])
+        return _masked_scatter.call_given((self, mask, source), named)
     modes = active_modes()
     if type(self) is ndarray and type(mask) is ndarray and type(source) is ndarray and modes is None:
         try:
@@ -66477,9 +68156,18 @@ _masked_fill = packet("aten::masked_fill")
 
 
 # masked_fill: Scalar, Tensor, Scalar_out, Tensor_out
-def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def masked_fill(
+    self: Tensor = NOT_GIVEN,
+    mask: Tensor = NOT_GIVEN,
+    value: Tensor | Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(value) is Tensor or type(value) is ndarray):
+            return masked_fill_Tensor_out(self, mask, value, out=named["out"])
+        return _masked_fill.call_given((self, mask, value), named)
     kind = type(value)
-    if kind is ndarray and out is None and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
             kernel = _masked_fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -66487,12 +68175,10 @@ def masked_fill(self: Tensor, mask: Tensor, value: Tensor | Scalar, *, out: Tens
         else:
             return kernel(self, mask, value)
         return _masked_fill_Tensor.call(self, mask, value)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return masked_fill_Scalar(self, mask, value)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return masked_fill_Tensor_out(self, mask, value, out=out)
-        return _masked_fill.call((self, mask, value), {"out": out})
+        return _masked_fill.call((self, mask, value), {})
     modes = active_modes()
     try:
         keys = self.keys | mask.keys | value.keys
@@ -66512,9 +68198,11 @@ _masked_select = packet("aten::masked_select")
 
 
 # masked_select: default, out
-def masked_select(self: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return masked_select_out(self, mask, out=out)
+def masked_select(self: Tensor = NOT_GIVEN, mask: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return masked_select_out(self, mask, out=named["out"])
+        return _masked_select.call_given((self, mask), named)
     return masked_select_default(self, mask)
 
 
@@ -66524,9 +68212,11 @@ _nonzero = packet("aten::nonzero")
 
 
 # nonzero: default, out
-def nonzero(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return nonzero_out(self, out=out)
+def nonzero(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nonzero_out(self, out=named["out"])
+        return _nonzero.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -66558,9 +68248,11 @@ _tril = packet("aten::tril")
 
 
 # tril: default, out
-def tril(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return tril_out(self, diagonal, out=out)
+def tril(self: Tensor = NOT_GIVEN, diagonal: int = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return tril_out(self, diagonal, out=named["out"])
+        return _tril.call_given((self, diagonal), named)
     if type(diagonal) is not int:
         diagonal = _tril_default.convert(1, diagonal)
     modes = active_modes()
@@ -66590,9 +68282,11 @@ _triu = packet("aten::triu")
 
 
 # triu: default, out
-def triu(self: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return triu_out(self, diagonal, out=out)
+def triu(self: Tensor = NOT_GIVEN, diagonal: int = 0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return triu_out(self, diagonal, out=named["out"])
+        return _triu.call_given((self, diagonal), named)
     if type(diagonal) is not int:
         diagonal = _triu_default.convert(1, diagonal)
     modes = active_modes()
@@ -66622,9 +68316,11 @@ __softmax = packet("aten::_softmax")
 
 
 # _softmax: default, out
-def _softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _softmax_out(self, dim, half_to_float, out=out)
+def _softmax(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, half_to_float: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _softmax_out(self, dim, half_to_float, out=named["out"])
+        return __softmax.call_given((self, dim, half_to_float), named)
     if type(dim) is not int:
         dim = __softmax_default.convert(1, dim)
     if type(half_to_float) is not bool:
@@ -66656,9 +68352,11 @@ __log_softmax = packet("aten::_log_softmax")
 
 
 # _log_softmax: default, out
-def _log_softmax(self: Tensor, dim: int, half_to_float: bool, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _log_softmax_out(self, dim, half_to_float, out=out)
+def _log_softmax(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, half_to_float: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _log_softmax_out(self, dim, half_to_float, out=named["out"])
+        return __log_softmax.call_given((self, dim, half_to_float), named)
     if type(dim) is not int:
         dim = __log_softmax_default.convert(1, dim)
     if type(half_to_float) is not bool:
@@ -66690,9 +68388,11 @@ _softmax_ = packet("aten::softmax")
 
 
 # softmax: int, int_out
-def softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return softmax_int_out(self, dim, dtype, out=out)
+def softmax(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, dtype: DTypeLike | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return softmax_int_out(self, dim, dtype, out=named["out"])
+        return _softmax_.call_given((self, dim, dtype), named)
     return softmax_int(self, dim, dtype)
 
 
@@ -66702,9 +68402,11 @@ _log_softmax_ = packet("aten::log_softmax")
 
 
 # log_softmax: int, int_out
-def log_softmax(self: Tensor, dim: int, dtype: DTypeLike | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log_softmax_int_out(self, dim, dtype, out=out)
+def log_softmax(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, dtype: DTypeLike | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log_softmax_int_out(self, dim, dtype, out=named["out"])
+        return _log_softmax_.call_given((self, dim, dtype), named)
     return log_softmax_int(self, dim, dtype)
 
 
@@ -66716,9 +68418,11 @@ _linear = packet("aten::linear")
 
 
 # linear: default, out
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return linear_out(input, weight, bias, out=out)
+def linear(input: Tensor = NOT_GIVEN, weight: Tensor = NOT_GIVEN, bias: Tensor | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return linear_out(input, weight, bias, out=named["out"])
+        return _linear.call_given((input, weight, bias), named)
     return linear_default(input, weight, bias)
 
 
@@ -66731,16 +68435,17 @@ _embedding = packet("aten::embedding")
 
 # embedding: default, out
 def embedding(
-    weight: Tensor,
-    indices: Tensor,
+    weight: Tensor = NOT_GIVEN,
+    indices: Tensor = NOT_GIVEN,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return embedding_out(weight, indices, padding_idx, scale_grad_by_freq, sparse, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return embedding_out(weight, indices, padding_idx, scale_grad_by_freq, sparse, out=named["out"])
+        return _embedding.call_given((weight, indices, padding_idx, scale_grad_by_freq, sparse), named)
     if type(padding_idx) is not int:
         padding_idx = _embedding_default.convert(2, padding_idx)
     if type(scale_grad_by_freq) is not bool:
@@ -66775,15 +68480,16 @@ _embedding_renorm = packet("aten::embedding_renorm")
 
 # embedding_renorm: default, out
 def embedding_renorm(
-    self: Tensor,
-    indices: Tensor,
-    max_norm: float,
-    norm_type: float,
-    *,
-    out: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    indices: Tensor = NOT_GIVEN,
+    max_norm: float = NOT_GIVEN,
+    norm_type: float = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return embedding_renorm_out(self, indices, max_norm, norm_type, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return embedding_renorm_out(self, indices, max_norm, norm_type, out=named["out"])
+        return _embedding_renorm.call_given((self, indices, max_norm, norm_type), named)
     if type(max_norm) is not float:
         max_norm = _embedding_renorm_default.convert(2, max_norm)
     if type(norm_type) is not float:
@@ -66818,15 +68524,13 @@ _native_dropout = packet("aten::native_dropout")
 
 # native_dropout: default, out
 def native_dropout(
-    input: Tensor,
-    p: float,
-    train: bool | None,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    train: bool | None = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None:
-        return _native_dropout.call((input, p, train), {"out0": out0, "out1": out1})
+    if named:
+        return _native_dropout.call_given((input, p, train), named)
     if type(p) is not float:
         p = _native_dropout_default.convert(1, p)
     if train is not None and type(train) is not bool:
@@ -66879,21 +68583,15 @@ _native_layer_norm = packet("aten::native_layer_norm")
 
 # native_layer_norm: default, out
 def native_layer_norm(
-    input: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None,
-    bias: Tensor | None,
-    eps: float,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    normalized_shape: Sequence[int] = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _native_layer_norm.call(
-            (input, normalized_shape, weight, bias, eps),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
+    if named:
+        return _native_layer_norm.call_given((input, normalized_shape, weight, bias, eps), named)
     if not is_int_list(normalized_shape):
         normalized_shape = _native_layer_norm_default.convert(1, normalized_shape)
     if type(eps) is not float:
@@ -66941,24 +68639,18 @@ _native_group_norm = packet("aten::native_group_norm")
 
 # native_group_norm: default, out
 def native_group_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    N: int = NOT_GIVEN,
+    C: int = NOT_GIVEN,
+    HxW: int = NOT_GIVEN,
+    group: int = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _native_group_norm.call(
-            (input, weight, bias, N, C, HxW, group, eps),
-            {"out0": out0, "out1": out1, "out2": out2},
-        )
+    if named:
+        return _native_group_norm.call_given((input, weight, bias, N, C, HxW, group, eps), named)
     if type(N) is not int:
         N = _native_group_norm_default.convert(3, N)
     if type(C) is not int:
@@ -67016,7 +68708,7 @@ def _native_batch_norm_legit(*args: Any, **kwargs: Any) -> Any:
             return _native_batch_norm_legit_no_stats(*args)
         if count == 8:
             return _native_batch_norm_legit_default(*args)
-    return __native_batch_norm_legit.call(args, kwargs)
+    return __native_batch_norm_legit.call(args, kwargs, named=True)
 
 
 __native_batch_norm_legit.stub = _native_batch_norm_legit
@@ -67026,22 +68718,19 @@ __native_batch_norm_legit_no_training = packet("aten::_native_batch_norm_legit_n
 
 # _native_batch_norm_legit_no_training: default, out
 def _native_batch_norm_legit_no_training(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    running_mean: Tensor = NOT_GIVEN,
+    running_var: Tensor = NOT_GIVEN,
+    momentum: float = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return __native_batch_norm_legit_no_training.call(
+    if named:
+        return __native_batch_norm_legit_no_training.call_given(
             (input, weight, bias, running_mean, running_var, momentum, eps),
-            {"out0": out0, "out1": out1, "out2": out2},
+            named,
         )
     return _native_batch_norm_legit_no_training_default(input, weight, bias, running_mean, running_var, momentum, eps)
 
@@ -67053,23 +68742,20 @@ _native_batch_norm = packet("aten::native_batch_norm")
 
 # native_batch_norm: default, out
 def native_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    *,
-    out: Tensor | None = None,
-    save_mean: Tensor | None = None,
-    save_invstd: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    running_mean: Tensor | None = NOT_GIVEN,
+    running_var: Tensor | None = NOT_GIVEN,
+    training: bool = NOT_GIVEN,
+    momentum: float = NOT_GIVEN,
+    eps: float = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None or save_mean is not None or save_invstd is not None:
-        return _native_batch_norm.call(
+    if named:
+        return _native_batch_norm.call_given(
             (input, weight, bias, running_mean, running_var, training, momentum, eps),
-            {"out": out, "save_mean": save_mean, "save_invstd": save_invstd},
+            named,
         )
     return native_batch_norm_default(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -67084,9 +68770,11 @@ _silu = packet("aten::silu")
 
 
 # silu: default, out
-def silu(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return silu_out(self, out=out)
+def silu(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return silu_out(self, out=named["out"])
+        return _silu.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -67114,9 +68802,11 @@ _mish = packet("aten::mish")
 
 
 # mish: default, out
-def mish(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mish_out(self, out=out)
+def mish(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mish_out(self, out=named["out"])
+        return _mish.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -67144,16 +68834,11 @@ _elu = packet("aten::elu")
 
 
 # elu: default, out
-def elu(
-    self: Tensor,
-    alpha: Scalar = 1,
-    scale: Scalar = 1,
-    input_scale: Scalar = 1,
-    *,
-    out: Tensor | None = None,
-) -> Any:
-    if out is not None:
-        return elu_out(self, alpha, scale, input_scale, out=out)
+def elu(self: Tensor = NOT_GIVEN, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return elu_out(self, alpha, scale, input_scale, out=named["out"])
+        return _elu.call_given((self, alpha, scale, input_scale), named)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _elu_default.convert(1, alpha)
     if type(scale) is not int and type(scale) is not float:
@@ -67187,9 +68872,11 @@ _celu = packet("aten::celu")
 
 
 # celu: default, out
-def celu(self: Tensor, alpha: Scalar = 1.0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return celu_out(self, alpha, out=out)
+def celu(self: Tensor = NOT_GIVEN, alpha: Scalar = 1.0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return celu_out(self, alpha, out=named["out"])
+        return _celu.call_given((self, alpha), named)
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _celu_default.convert(1, alpha)
     modes = active_modes()
@@ -67223,9 +68910,11 @@ _leaky_relu = packet("aten::leaky_relu")
 
 
 # leaky_relu: default, out
-def leaky_relu(self: Tensor, negative_slope: Scalar = 0.01, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return leaky_relu_out(self, negative_slope, out=out)
+def leaky_relu(self: Tensor = NOT_GIVEN, negative_slope: Scalar = 0.01, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return leaky_relu_out(self, negative_slope, out=named["out"])
+        return _leaky_relu.call_given((self, negative_slope), named)
     if type(negative_slope) is not int and type(negative_slope) is not float:
         negative_slope = _leaky_relu_default.convert(1, negative_slope)
     modes = active_modes()
@@ -67264,17 +68953,18 @@ _rrelu_with_noise = packet("aten::rrelu_with_noise")
 
 # rrelu_with_noise: default, out
 def rrelu_with_noise(
-    self: Tensor,
-    noise: Tensor,
+    self: Tensor = NOT_GIVEN,
+    noise: Tensor = NOT_GIVEN,
     lower: Scalar = 0.125,
     upper: Scalar = 0.3333333333333333,
     training: bool = False,
     generator: Generator | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return rrelu_with_noise_out(self, noise, lower, upper, training, generator, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return rrelu_with_noise_out(self, noise, lower, upper, training, generator, out=named["out"])
+        return _rrelu_with_noise.call_given((self, noise, lower, upper, training, generator), named)
     return rrelu_with_noise_default(self, noise, lower, upper, training, generator)
 
 
@@ -67288,9 +68978,11 @@ _softplus = packet("aten::softplus")
 
 
 # softplus: default, out
-def softplus(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return softplus_out(self, beta, threshold, out=out)
+def softplus(self: Tensor = NOT_GIVEN, beta: Scalar = 1, threshold: Scalar = 20, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return softplus_out(self, beta, threshold, out=named["out"])
+        return _softplus.call_given((self, beta, threshold), named)
     if type(beta) is not int and type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     if type(threshold) is not int and type(threshold) is not float:
@@ -67322,9 +69014,11 @@ _log_sigmoid = packet("aten::log_sigmoid")
 
 
 # log_sigmoid: default, out
-def log_sigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return log_sigmoid_out(self, out=out)
+def log_sigmoid(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log_sigmoid_out(self, out=named["out"])
+        return _log_sigmoid.call_given((self,), named)
     return log_sigmoid_default(self)
 
 
@@ -67334,9 +69028,9 @@ _log_sigmoid_forward = packet("aten::log_sigmoid_forward")
 
 
 # log_sigmoid_forward: default, output
-def log_sigmoid_forward(self: Tensor, *, output: Tensor | None = None, buffer: Tensor | None = None) -> Any:
-    if output is not None or buffer is not None:
-        return _log_sigmoid_forward.call((self,), {"output": output, "buffer": buffer})
+def log_sigmoid_forward(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _log_sigmoid_forward.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -67364,9 +69058,11 @@ _hardtanh = packet("aten::hardtanh")
 
 
 # hardtanh: default, out
-def hardtanh(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hardtanh_out(self, min_val, max_val, out=out)
+def hardtanh(self: Tensor = NOT_GIVEN, min_val: Scalar = -1, max_val: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hardtanh_out(self, min_val, max_val, out=named["out"])
+        return _hardtanh.call_given((self, min_val, max_val), named)
     if type(min_val) is not int and type(min_val) is not float:
         min_val = _hardtanh_default.convert(1, min_val)
     if type(max_val) is not int and type(max_val) is not float:
@@ -67402,9 +69098,11 @@ _hardsigmoid = packet("aten::hardsigmoid")
 
 
 # hardsigmoid: default, out
-def hardsigmoid(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hardsigmoid_out(self, out=out)
+def hardsigmoid(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hardsigmoid_out(self, out=named["out"])
+        return _hardsigmoid.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -67432,9 +69130,11 @@ _hardswish = packet("aten::hardswish")
 
 
 # hardswish: default, out
-def hardswish(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hardswish_out(self, out=out)
+def hardswish(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hardswish_out(self, out=named["out"])
+        return _hardswish.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -67462,9 +69162,11 @@ _hardshrink = packet("aten::hardshrink")
 
 
 # hardshrink: default, out
-def hardshrink(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hardshrink_out(self, lambd, out=out)
+def hardshrink(self: Tensor = NOT_GIVEN, lambd: Scalar = 0.5, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hardshrink_out(self, lambd, out=named["out"])
+        return _hardshrink.call_given((self, lambd), named)
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _hardshrink_default.convert(1, lambd)
     modes = active_modes()
@@ -67494,9 +69196,11 @@ _softshrink = packet("aten::softshrink")
 
 
 # softshrink: default, out
-def softshrink(self: Tensor, lambd: Scalar = 0.5, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return softshrink_out(self, lambd, out=out)
+def softshrink(self: Tensor = NOT_GIVEN, lambd: Scalar = 0.5, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return softshrink_out(self, lambd, out=named["out"])
+        return _softshrink.call_given((self, lambd), named)
     if type(lambd) is not int and type(lambd) is not float:
         lambd = _softshrink_default.convert(1, lambd)
     modes = active_modes()
@@ -67526,9 +69230,11 @@ _threshold = packet("aten::threshold")
 
 
 # threshold: default, out
-def threshold(self: Tensor, threshold: Scalar, value: Scalar, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return threshold_out(self, threshold, value, out=out)
+def threshold(self: Tensor = NOT_GIVEN, threshold: Scalar = NOT_GIVEN, value: Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return threshold_out(self, threshold, value, out=named["out"])
+        return _threshold.call_given((self, threshold, value), named)
     if type(threshold) is not int and type(threshold) is not float:
         threshold = _threshold_default.convert(1, threshold)
     if type(value) is not int and type(value) is not float:
@@ -67560,9 +69266,13 @@ _glu = packet("aten::glu")
 
 
 # glu: default, out
-def glu(self: Tensor, dim: int = -1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return glu_out(self, dim, out=out)
+def glu(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return glu_out(self, -1 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _glu.call_given((self, dim), named)
+    if dim is NOT_GIVEN:
+        dim = -1
     if type(dim) is not int:
         dim = _glu_default.convert(1, dim)
     modes = active_modes()
@@ -67592,9 +69302,11 @@ _mse_loss = packet("aten::mse_loss")
 
 
 # mse_loss: default, out
-def mse_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mse_loss_out(self, target, reduction, out=out)
+def mse_loss(self: Tensor = NOT_GIVEN, target: Tensor = NOT_GIVEN, reduction: int = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mse_loss_out(self, target, reduction, out=named["out"])
+        return _mse_loss.call_given((self, target, reduction), named)
     if type(reduction) is not int:
         reduction = _mse_loss_default.convert(2, reduction)
     modes = active_modes()
@@ -67627,15 +69339,16 @@ _smooth_l1_loss = packet("aten::smooth_l1_loss")
 
 # smooth_l1_loss: default, out
 def smooth_l1_loss(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     reduction: int = 1,
     beta: float = 1.0,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return smooth_l1_loss_out(self, target, reduction, beta, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return smooth_l1_loss_out(self, target, reduction, beta, out=named["out"])
+        return _smooth_l1_loss.call_given((self, target, reduction, beta), named)
     if type(reduction) is not int:
         reduction = _smooth_l1_loss_default.convert(2, reduction)
     if type(beta) is not float:
@@ -67668,15 +69381,16 @@ _huber_loss = packet("aten::huber_loss")
 
 # huber_loss: default, out
 def huber_loss(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     reduction: int = 1,
     delta: float = 1.0,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return huber_loss_out(self, target, reduction, delta, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return huber_loss_out(self, target, reduction, delta, out=named["out"])
+        return _huber_loss.call_given((self, target, reduction, delta), named)
     if type(reduction) is not int:
         reduction = _huber_loss_default.convert(2, reduction)
     if type(delta) is not float:
@@ -67709,15 +69423,16 @@ _binary_cross_entropy = packet("aten::binary_cross_entropy")
 
 # binary_cross_entropy: default, out
 def binary_cross_entropy(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     reduction: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return binary_cross_entropy_out(self, target, weight, reduction, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return binary_cross_entropy_out(self, target, weight, reduction, out=named["out"])
+        return _binary_cross_entropy.call_given((self, target, weight, reduction), named)
     if type(reduction) is not int:
         reduction = _binary_cross_entropy_default.convert(3, reduction)
     modes = active_modes()
@@ -67755,16 +69470,17 @@ _binary_cross_entropy_with_logits = packet("aten::binary_cross_entropy_with_logi
 
 # binary_cross_entropy_with_logits: default, out
 def binary_cross_entropy_with_logits(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
     reduction: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return binary_cross_entropy_with_logits_out(self, target, weight, pos_weight, reduction, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return binary_cross_entropy_with_logits_out(self, target, weight, pos_weight, reduction, out=named["out"])
+        return _binary_cross_entropy_with_logits.call_given((self, target, weight, pos_weight, reduction), named)
     return binary_cross_entropy_with_logits_default(self, target, weight, pos_weight, reduction)
 
 
@@ -67776,9 +69492,11 @@ _soft_margin_loss = packet("aten::soft_margin_loss")
 
 
 # soft_margin_loss: default, out
-def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return soft_margin_loss_out(self, target, reduction, out=out)
+def soft_margin_loss(self: Tensor = NOT_GIVEN, target: Tensor = NOT_GIVEN, reduction: int = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return soft_margin_loss_out(self, target, reduction, out=named["out"])
+        return _soft_margin_loss.call_given((self, target, reduction), named)
     return soft_margin_loss_default(self, target, reduction)
 
 
@@ -67793,16 +69511,17 @@ _nll_loss = packet("aten::nll_loss")
 
 # nll_loss: default, out
 def nll_loss(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     reduction: int = 1,
     ignore_index: int = -100,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return nll_loss_out(self, target, weight, reduction, ignore_index, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nll_loss_out(self, target, weight, reduction, ignore_index, out=named["out"])
+        return _nll_loss.call_given((self, target, weight, reduction, ignore_index), named)
     return nll_loss_default(self, target, weight, reduction, ignore_index)
 
 
@@ -67813,20 +69532,15 @@ _nll_loss_forward = packet("aten::nll_loss_forward")
 
 # nll_loss_forward: default, output
 def nll_loss_forward(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    *,
-    output: Tensor | None = None,
-    total_weight: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    reduction: int = NOT_GIVEN,
+    ignore_index: int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if output is not None or total_weight is not None:
-        return _nll_loss_forward.call(
-            (self, target, weight, reduction, ignore_index),
-            {"output": output, "total_weight": total_weight},
-        )
+    if named:
+        return _nll_loss_forward.call_given((self, target, weight, reduction, ignore_index), named)
     if type(reduction) is not int:
         reduction = _nll_loss_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -67866,16 +69580,17 @@ _nll_loss2d = packet("aten::nll_loss2d")
 
 # nll_loss2d: default, out
 def nll_loss2d(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     weight: Tensor | None = None,
     reduction: int = 1,
     ignore_index: int = -100,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return nll_loss2d_out(self, target, weight, reduction, ignore_index, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return nll_loss2d_out(self, target, weight, reduction, ignore_index, out=named["out"])
+        return _nll_loss2d.call_given((self, target, weight, reduction, ignore_index), named)
     return nll_loss2d_default(self, target, weight, reduction, ignore_index)
 
 
@@ -67886,20 +69601,15 @@ _nll_loss2d_forward = packet("aten::nll_loss2d_forward")
 
 # nll_loss2d_forward: default, output
 def nll_loss2d_forward(
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
-    *,
-    output: Tensor | None = None,
-    total_weight: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    weight: Tensor | None = NOT_GIVEN,
+    reduction: int = NOT_GIVEN,
+    ignore_index: int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if output is not None or total_weight is not None:
-        return _nll_loss2d_forward.call(
-            (self, target, weight, reduction, ignore_index),
-            {"output": output, "total_weight": total_weight},
-        )
+    if named:
+        return _nll_loss2d_forward.call_given((self, target, weight, reduction, ignore_index), named)
     if type(reduction) is not int:
         reduction = _nll_loss2d_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
@@ -67943,17 +69653,18 @@ _multi_margin_loss = packet("aten::multi_margin_loss")
 
 # multi_margin_loss: default, out
 def multi_margin_loss(
-    self: Tensor,
-    target: Tensor,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
     p: Scalar = 1,
     margin: Scalar = 1,
     weight: Tensor | None = None,
     reduction: int = 1,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return multi_margin_loss_out(self, target, p, margin, weight, reduction, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return multi_margin_loss_out(self, target, p, margin, weight, reduction, out=named["out"])
+        return _multi_margin_loss.call_given((self, target, p, margin, weight, reduction), named)
     if type(p) is not int and type(p) is not float:
         p = _multi_margin_loss_default.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
@@ -67994,9 +69705,16 @@ _multilabel_margin_loss = packet("aten::multilabel_margin_loss")
 
 
 # multilabel_margin_loss: default, out
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return multilabel_margin_loss_out(self, target, reduction, out=out)
+def multilabel_margin_loss(
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    reduction: int = 1,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return multilabel_margin_loss_out(self, target, reduction, out=named["out"])
+        return _multilabel_margin_loss.call_given((self, target, reduction), named)
     return multilabel_margin_loss_default(self, target, reduction)
 
 
@@ -68007,18 +69725,13 @@ _multilabel_margin_loss_forward = packet("aten::multilabel_margin_loss_forward")
 
 # multilabel_margin_loss_forward: default, output
 def multilabel_margin_loss_forward(
-    self: Tensor,
-    target: Tensor,
-    reduction: int,
-    *,
-    output: Tensor | None = None,
-    is_target: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    target: Tensor = NOT_GIVEN,
+    reduction: int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if output is not None or is_target is not None:
-        return _multilabel_margin_loss_forward.call(
-            (self, target, reduction),
-            {"output": output, "is_target": is_target},
-        )
+    if named:
+        return _multilabel_margin_loss_forward.call_given((self, target, reduction), named)
     if type(reduction) is not int:
         reduction = _multilabel_margin_loss_forward_default.convert(2, reduction)
     modes = active_modes()
@@ -68059,30 +69772,34 @@ _convolution_ = packet("aten::convolution")
 
 # convolution: default, out
 def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    *,
-    out: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    padding: Sequence[int] = NOT_GIVEN,
+    dilation: Sequence[int] = NOT_GIVEN,
+    transposed: bool = NOT_GIVEN,
+    output_padding: Sequence[int] = NOT_GIVEN,
+    groups: int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return convolution_out(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            out=out,
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return convolution_out(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                out=named["out"],
+            )
+        return _convolution_.call_given(
+            (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
+            named,
         )
     if not is_int_list(stride):
         stride = _convolution_default_.convert(3, stride)
@@ -68146,38 +69863,56 @@ __convolution = packet("aten::_convolution")
 
 # _convolution: default, out
 def _convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    benchmark: bool,
-    deterministic: bool,
-    cudnn_enabled: bool,
-    allow_tf32: bool,
-    *,
-    out: Tensor | None = None,
+    input: Tensor = NOT_GIVEN,
+    weight: Tensor = NOT_GIVEN,
+    bias: Tensor | None = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
+    padding: Sequence[int] = NOT_GIVEN,
+    dilation: Sequence[int] = NOT_GIVEN,
+    transposed: bool = NOT_GIVEN,
+    output_padding: Sequence[int] = NOT_GIVEN,
+    groups: int = NOT_GIVEN,
+    benchmark: bool = NOT_GIVEN,
+    deterministic: bool = NOT_GIVEN,
+    cudnn_enabled: bool = NOT_GIVEN,
+    allow_tf32: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _convolution_out(
-            input,
-            weight,
-            bias,
-            stride,
-            padding,
-            dilation,
-            transposed,
-            output_padding,
-            groups,
-            benchmark,
-            deterministic,
-            cudnn_enabled,
-            allow_tf32,
-            out=out,
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _convolution_out(
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+                out=named["out"],
+            )
+        return __convolution.call_given(
+            (
+                input,
+                weight,
+                bias,
+                stride,
+                padding,
+                dilation,
+                transposed,
+                output_padding,
+                groups,
+                benchmark,
+                deterministic,
+                cudnn_enabled,
+                allow_tf32,
+            ),
+            named,
         )
     return _convolution_default(
         input,
@@ -68209,7 +69944,7 @@ def conv1d(*args: Any, **kwargs: Any) -> Any:
             return conv1d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv1d_default(*args)
-    return _conv1d.call(args, kwargs)
+    return _conv1d.call(args, kwargs, named=True)
 
 
 _conv1d.stub = conv1d
@@ -68225,7 +69960,7 @@ def conv2d(*args: Any, **kwargs: Any) -> Any:
             return conv2d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv2d_default(*args)
-    return _conv2d.call(args, kwargs)
+    return _conv2d.call(args, kwargs, named=True)
 
 
 _conv2d.stub = conv2d
@@ -68241,7 +69976,7 @@ def conv3d(*args: Any, **kwargs: Any) -> Any:
             return conv3d_default(*args)
         if 5 <= count <= 7 and (type(args[4]) is int or type(args[4]) is list):
             return conv3d_default(*args)
-    return _conv3d.call(args, kwargs)
+    return _conv3d.call(args, kwargs, named=True)
 
 
 _conv3d.stub = conv3d
@@ -68259,16 +69994,17 @@ _im2col = packet("aten::im2col")
 
 # im2col: default, out
 def im2col(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
-    dilation: Sequence[int] | int,
-    padding: Sequence[int] | int,
-    stride: Sequence[int] | int,
-    *,
-    out: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
+    dilation: Sequence[int] | int = NOT_GIVEN,
+    padding: Sequence[int] | int = NOT_GIVEN,
+    stride: Sequence[int] | int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return im2col_out(self, kernel_size, dilation, padding, stride, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return im2col_out(self, kernel_size, dilation, padding, stride, out=named["out"])
+        return _im2col.call_given((self, kernel_size, dilation, padding, stride), named)
     if not is_int_list(kernel_size):
         kernel_size = _im2col_default.convert(1, kernel_size)
     if not is_int_list(dilation):
@@ -68305,17 +70041,18 @@ _col2im = packet("aten::col2im")
 
 # col2im: default, out
 def col2im(
-    self: Tensor,
-    output_size: Sequence[int] | int,
-    kernel_size: Sequence[int] | int,
-    dilation: Sequence[int] | int,
-    padding: Sequence[int] | int,
-    stride: Sequence[int] | int,
-    *,
-    out: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    output_size: Sequence[int] | int = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
+    dilation: Sequence[int] | int = NOT_GIVEN,
+    padding: Sequence[int] | int = NOT_GIVEN,
+    stride: Sequence[int] | int = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return col2im_out(self, output_size, kernel_size, dilation, padding, stride, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return col2im_out(self, output_size, kernel_size, dilation, padding, stride, out=named["out"])
+        return _col2im.call_given((self, output_size, kernel_size, dilation, padding, stride), named)
     if not is_int_list(output_size):
         output_size = _col2im_default.convert(1, output_size)
     if not is_int_list(kernel_size):
@@ -68354,21 +70091,16 @@ _max_pool2d_with_indices = packet("aten::max_pool2d_with_indices")
 
 # max_pool2d_with_indices: default, out
 def max_pool2d_with_indices(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0),
     dilation: Sequence[int] | int = (1, 1),
     ceil_mode: bool = False,
-    *,
-    out: Tensor | None = None,
-    indices: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None or indices is not None:
-        return _max_pool2d_with_indices.call(
-            (self, kernel_size, stride, padding, dilation, ceil_mode),
-            {"out": out, "indices": indices},
-        )
+    if named:
+        return _max_pool2d_with_indices.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = _max_pool2d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -68407,21 +70139,16 @@ _max_pool3d_with_indices = packet("aten::max_pool3d_with_indices")
 
 # max_pool3d_with_indices: default, out
 def max_pool3d_with_indices(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0, 0),
     dilation: Sequence[int] | int = (1, 1, 1),
     ceil_mode: bool = False,
-    *,
-    out: Tensor | None = None,
-    indices: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None or indices is not None:
-        return _max_pool3d_with_indices.call(
-            (self, kernel_size, stride, padding, dilation, ceil_mode),
-            {"out": out, "indices": indices},
-        )
+    if named:
+        return _max_pool3d_with_indices.call_given((self, kernel_size, stride, padding, dilation, ceil_mode), named)
     if not is_int_list(kernel_size):
         kernel_size = _max_pool3d_with_indices_default.convert(1, kernel_size)
     if not is_int_list(stride):
@@ -68468,26 +70195,30 @@ _avg_pool2d = packet("aten::avg_pool2d")
 
 # avg_pool2d: default, out
 def avg_pool2d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0),
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return avg_pool2d_out(
-            self,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-            out=out,
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return avg_pool2d_out(
+                self,
+                kernel_size,
+                stride,
+                padding,
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+                out=named["out"],
+            )
+        return _avg_pool2d.call_given(
+            (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+            named,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool2d_default.convert(1, kernel_size)
@@ -68537,26 +70268,30 @@ _avg_pool3d = packet("aten::avg_pool3d")
 
 # avg_pool3d: default, out
 def avg_pool3d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0, 0, 0),
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return avg_pool3d_out(
-            self,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode,
-            count_include_pad,
-            divisor_override,
-            out=out,
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return avg_pool3d_out(
+                self,
+                kernel_size,
+                stride,
+                padding,
+                ceil_mode,
+                count_include_pad,
+                divisor_override,
+                out=named["out"],
+            )
+        return _avg_pool3d.call_given(
+            (self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+            named,
         )
     if not is_int_list(kernel_size):
         kernel_size = _avg_pool3d_default.convert(1, kernel_size)
@@ -68606,17 +70341,18 @@ _avg_pool1d = packet("aten::avg_pool1d")
 
 # avg_pool1d: default, out
 def avg_pool1d(
-    self: Tensor,
-    kernel_size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    kernel_size: Sequence[int] | int = NOT_GIVEN,
     stride: Sequence[int] | int = (),
     padding: Sequence[int] | int = (0,),
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    *,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return avg_pool1d_out(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return avg_pool1d_out(self, kernel_size, stride, padding, ceil_mode, count_include_pad, out=named["out"])
+        return _avg_pool1d.call_given((self, kernel_size, stride, padding, ceil_mode, count_include_pad), named)
     return avg_pool1d_default(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
@@ -68626,9 +70362,11 @@ __adaptive_avg_pool2d = packet("aten::_adaptive_avg_pool2d")
 
 
 # _adaptive_avg_pool2d: default, out
-def _adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _adaptive_avg_pool2d_out(self, output_size, out=out)
+def _adaptive_avg_pool2d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _adaptive_avg_pool2d_out(self, output_size, out=named["out"])
+        return __adaptive_avg_pool2d.call_given((self, output_size), named)
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool2d_default.convert(1, output_size)
     modes = active_modes()
@@ -68658,9 +70396,11 @@ __adaptive_avg_pool3d = packet("aten::_adaptive_avg_pool3d")
 
 
 # _adaptive_avg_pool3d: default, out
-def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return _adaptive_avg_pool3d_out(self, output_size, out=out)
+def _adaptive_avg_pool3d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return _adaptive_avg_pool3d_out(self, output_size, out=named["out"])
+        return __adaptive_avg_pool3d.call_given((self, output_size), named)
     if not is_int_list(output_size):
         output_size = __adaptive_avg_pool3d_default.convert(1, output_size)
     modes = active_modes()
@@ -68690,9 +70430,11 @@ _adaptive_avg_pool1d = packet("aten::adaptive_avg_pool1d")
 
 
 # adaptive_avg_pool1d: default, out
-def adaptive_avg_pool1d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return adaptive_avg_pool1d_out(self, output_size, out=out)
+def adaptive_avg_pool1d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return adaptive_avg_pool1d_out(self, output_size, out=named["out"])
+        return _adaptive_avg_pool1d.call_given((self, output_size), named)
     return adaptive_avg_pool1d_default(self, output_size)
 
 
@@ -68702,9 +70444,11 @@ _adaptive_avg_pool2d_ = packet("aten::adaptive_avg_pool2d")
 
 
 # adaptive_avg_pool2d: default, out
-def adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return adaptive_avg_pool2d_out(self, output_size, out=out)
+def adaptive_avg_pool2d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return adaptive_avg_pool2d_out(self, output_size, out=named["out"])
+        return _adaptive_avg_pool2d_.call_given((self, output_size), named)
     return adaptive_avg_pool2d_default(self, output_size)
 
 
@@ -68714,9 +70458,11 @@ _adaptive_avg_pool3d_ = packet("aten::adaptive_avg_pool3d")
 
 
 # adaptive_avg_pool3d: default, out
-def adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int] | int, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return adaptive_avg_pool3d_out(self, output_size, out=out)
+def adaptive_avg_pool3d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return adaptive_avg_pool3d_out(self, output_size, out=named["out"])
+        return _adaptive_avg_pool3d_.call_given((self, output_size), named)
     return adaptive_avg_pool3d_default(self, output_size)
 
 
@@ -68726,15 +70472,9 @@ _adaptive_max_pool2d = packet("aten::adaptive_max_pool2d")
 
 
 # adaptive_max_pool2d: default, out
-def adaptive_max_pool2d(
-    self: Tensor,
-    output_size: Sequence[int] | int,
-    *,
-    out: Tensor | None = None,
-    indices: Tensor | None = None,
-) -> Any:
-    if out is not None or indices is not None:
-        return _adaptive_max_pool2d.call((self, output_size), {"out": out, "indices": indices})
+def adaptive_max_pool2d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _adaptive_max_pool2d.call_given((self, output_size), named)
     if not is_int_list(output_size):
         output_size = _adaptive_max_pool2d_default.convert(1, output_size)
     modes = active_modes()
@@ -68764,15 +70504,9 @@ _adaptive_max_pool3d = packet("aten::adaptive_max_pool3d")
 
 
 # adaptive_max_pool3d: default, out
-def adaptive_max_pool3d(
-    self: Tensor,
-    output_size: Sequence[int] | int,
-    *,
-    out: Tensor | None = None,
-    indices: Tensor | None = None,
-) -> Any:
-    if out is not None or indices is not None:
-        return _adaptive_max_pool3d.call((self, output_size), {"out": out, "indices": indices})
+def adaptive_max_pool3d(self: Tensor = NOT_GIVEN, output_size: Sequence[int] | int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _adaptive_max_pool3d.call_given((self, output_size), named)
     if not is_int_list(output_size):
         output_size = _adaptive_max_pool3d_default.convert(1, output_size)
     modes = active_modes()
@@ -68811,7 +70545,7 @@ def upsample_nearest1d(*args: Any, **kwargs: Any) -> Any:
             return upsample_nearest1d_default(*args)
         if count == 3 and type(args[1]) is int:
             return upsample_nearest1d_default(*args)
-    return _upsample_nearest1d.call(args, kwargs)
+    return _upsample_nearest1d.call(args, kwargs, named=True)
 
 
 _upsample_nearest1d.stub = upsample_nearest1d
@@ -68829,7 +70563,7 @@ def upsample_nearest2d(*args: Any, **kwargs: Any) -> Any:
             return upsample_nearest2d_default(*args)
         if count == 4:
             return upsample_nearest2d_default(*args)
-    return _upsample_nearest2d.call(args, kwargs)
+    return _upsample_nearest2d.call(args, kwargs, named=True)
 
 
 _upsample_nearest2d.stub = upsample_nearest2d
@@ -68847,7 +70581,7 @@ def upsample_nearest3d(*args: Any, **kwargs: Any) -> Any:
             return upsample_nearest3d_default(*args)
         if 4 <= count <= 5:
             return upsample_nearest3d_default(*args)
-    return _upsample_nearest3d.call(args, kwargs)
+    return _upsample_nearest3d.call(args, kwargs, named=True)
 
 
 _upsample_nearest3d.stub = upsample_nearest3d
@@ -68863,7 +70597,7 @@ def _upsample_nearest_exact1d(*args: Any, **kwargs: Any) -> Any:
             return _upsample_nearest_exact1d_default(*args)
         if count == 3 and type(args[1]) is int:
             return _upsample_nearest_exact1d_default(*args)
-    return __upsample_nearest_exact1d.call(args, kwargs)
+    return __upsample_nearest_exact1d.call(args, kwargs, named=True)
 
 
 __upsample_nearest_exact1d.stub = _upsample_nearest_exact1d
@@ -68881,7 +70615,7 @@ def _upsample_nearest_exact2d(*args: Any, **kwargs: Any) -> Any:
             return _upsample_nearest_exact2d_default(*args)
         if count == 4:
             return _upsample_nearest_exact2d_default(*args)
-    return __upsample_nearest_exact2d.call(args, kwargs)
+    return __upsample_nearest_exact2d.call(args, kwargs, named=True)
 
 
 __upsample_nearest_exact2d.stub = _upsample_nearest_exact2d
@@ -68899,7 +70633,7 @@ def _upsample_nearest_exact3d(*args: Any, **kwargs: Any) -> Any:
             return _upsample_nearest_exact3d_default(*args)
         if 4 <= count <= 5:
             return _upsample_nearest_exact3d_default(*args)
-    return __upsample_nearest_exact3d.call(args, kwargs)
+    return __upsample_nearest_exact3d.call(args, kwargs, named=True)
 
 
 __upsample_nearest_exact3d.stub = _upsample_nearest_exact3d
@@ -68915,7 +70649,7 @@ def upsample_linear1d(*args: Any, **kwargs: Any) -> Any:
             return upsample_linear1d_default(*args)
         if count == 4 and type(args[1]) is int:
             return upsample_linear1d_default(*args)
-    return _upsample_linear1d.call(args, kwargs)
+    return _upsample_linear1d.call(args, kwargs, named=True)
 
 
 _upsample_linear1d.stub = upsample_linear1d
@@ -68933,7 +70667,7 @@ def upsample_bilinear2d(*args: Any, **kwargs: Any) -> Any:
             return upsample_bilinear2d_default(*args)
         if count == 5:
             return upsample_bilinear2d_default(*args)
-    return _upsample_bilinear2d.call(args, kwargs)
+    return _upsample_bilinear2d.call(args, kwargs, named=True)
 
 
 _upsample_bilinear2d.stub = upsample_bilinear2d
@@ -68951,7 +70685,7 @@ def upsample_trilinear3d(*args: Any, **kwargs: Any) -> Any:
             return upsample_trilinear3d_default(*args)
         if 5 <= count <= 6:
             return upsample_trilinear3d_default(*args)
-    return _upsample_trilinear3d.call(args, kwargs)
+    return _upsample_trilinear3d.call(args, kwargs, named=True)
 
 
 _upsample_trilinear3d.stub = upsample_trilinear3d
@@ -68969,7 +70703,7 @@ def upsample_bicubic2d(*args: Any, **kwargs: Any) -> Any:
             return upsample_bicubic2d_default(*args)
         if count == 5:
             return upsample_bicubic2d_default(*args)
-    return _upsample_bicubic2d.call(args, kwargs)
+    return _upsample_bicubic2d.call(args, kwargs, named=True)
 
 
 _upsample_bicubic2d.stub = upsample_bicubic2d
@@ -68979,29 +70713,19 @@ _empty = packet("aten::empty")
 
 # empty: memory_format, out
 def empty(
-    size: Sequence[int] | int,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _empty.call(
-            (size,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return _empty.call_given((size, dtype, layout, device, pin_memory, memory_format), named)
     if not is_int_list(size):
         size = _empty_memory_format.convert(0, size)
     if dtype is not None and not is_dtype(dtype):
@@ -69034,20 +70758,17 @@ _empty_strided = packet("aten::empty_strided")
 
 # empty_strided: default, out
 def empty_strided(
-    size: Sequence[int],
-    stride: Sequence[int],
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _empty_strided.call(
-            (size, stride),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _empty_strided.call_given((size, stride, dtype, layout, device, pin_memory), named)
     if not is_int_list(size):
         size = _empty_strided_default.convert(0, size)
     if not is_int_list(stride):
@@ -69080,21 +70801,18 @@ _zeros = packet("aten::zeros")
 
 # zeros: default, out
 def zeros(
-    size: Sequence[int] | int,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _zeros.call(
-            (size,),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _zeros.call_given((size, dtype, layout, device, pin_memory), named)
     if not is_int_list(size):
         size = _zeros_default.convert(0, size)
     if dtype is not None and not is_dtype(dtype):
@@ -69125,21 +70843,18 @@ _ones = packet("aten::ones")
 
 # ones: default, out
 def ones(
-    size: Sequence[int] | int,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _ones.call(
-            (size,),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _ones.call_given((size, dtype, layout, device, pin_memory), named)
     if not is_int_list(size):
         size = _ones_default.convert(0, size)
     if dtype is not None and not is_dtype(dtype):
@@ -69170,20 +70885,17 @@ _full = packet("aten::full")
 
 # full: default, out
 def full(
-    size: Sequence[int],
-    fill_value: Scalar,
+    size: Sequence[int] = NOT_GIVEN,
+    fill_value: Scalar = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _full.call(
-            (size, fill_value),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _full.call_given((size, fill_value, dtype, layout, device, pin_memory), named)
     if not is_int_list(size):
         size = _full_default.convert(0, size)
     if type(fill_value) is not int and type(fill_value) is not float:
@@ -69216,19 +70928,16 @@ _scalar_tensor = packet("aten::scalar_tensor")
 
 # scalar_tensor: default, out
 def scalar_tensor(
-    s: Scalar,
+    s: Scalar = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _scalar_tensor.call(
-            (s,),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _scalar_tensor.call_given((s, dtype, layout, device, pin_memory), named)
     return scalar_tensor_default(s, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
@@ -69245,7 +70954,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
             return arange_default(*args)
         if count == 3:
             return arange_start_step(*args)
-    return _arange.call(args, kwargs)
+    return _arange.call(args, kwargs, named=True)
 
 
 _arange.stub = arange
@@ -69256,24 +70965,22 @@ _linspace = packet("aten::linspace")
 # linspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
 #     Scalar_Tensor_out
 def linspace(
-    start: Tensor | Scalar,
-    end: Tensor | Scalar,
-    steps: int,
+    start: Tensor | Scalar = NOT_GIVEN,
+    end: Tensor | Scalar = NOT_GIVEN,
+    steps: int = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        return _linspace.call_given((start, end, steps, dtype, layout, device, pin_memory), named)
     kind1 = type(start)
     kind2 = type(end)
-    if (
-        (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-        or out is not None
-    ):
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return linspace_Tensor_Scalar(
                 start,
                 end,
@@ -69283,7 +70990,7 @@ def linspace(
                 device=device,
                 pin_memory=pin_memory,
             )
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return linspace_Scalar_Tensor(
                 start,
                 end,
@@ -69293,11 +71000,11 @@ def linspace(
                 device=device,
                 pin_memory=pin_memory,
             )
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
+        if (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
             return linspace_default(start, end, steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
         return _linspace.call(
             (start, end, steps),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
         )
     if type(steps) is not int:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
@@ -69346,7 +71053,7 @@ def eye(*args: Any, **kwargs: Any) -> Any:
             return eye_default(*args)
         if count == 2:
             return eye_m(*args)
-    return _eye.call(args, kwargs)
+    return _eye.call(args, kwargs, named=True)
 
 
 _eye.stub = eye
@@ -69357,25 +71064,23 @@ _logspace = packet("aten::logspace")
 # logspace: default, Tensor_Tensor, Tensor_Scalar, Scalar_Tensor, out, Tensor_Tensor_out, Tensor_Scalar_out,
 #     Scalar_Tensor_out
 def logspace(
-    start: Tensor | Scalar,
-    end: Tensor | Scalar,
-    steps: int,
+    start: Tensor | Scalar = NOT_GIVEN,
+    end: Tensor | Scalar = NOT_GIVEN,
+    steps: int = NOT_GIVEN,
     base: float = 10.0,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
+    if named:
+        return _logspace.call_given((start, end, steps, base, dtype, layout, device, pin_memory), named)
     kind1 = type(start)
     kind2 = type(end)
-    if (
-        (kind1 is not Tensor and kind1 is not ndarray)
-        or (kind2 is not Tensor and kind2 is not ndarray)
-        or out is not None
-    ):
-        if out is None and (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
+    if (kind1 is not Tensor and kind1 is not ndarray) or (kind2 is not Tensor and kind2 is not ndarray):
+        if (kind1 is Tensor or kind1 is ndarray) and (kind2 is float or kind2 is int):
             return logspace_Tensor_Scalar(
                 start,
                 end,
@@ -69386,7 +71091,7 @@ def logspace(
                 device=device,
                 pin_memory=pin_memory,
             )
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
+        if (kind1 is float or kind1 is int) and (kind2 is Tensor or kind2 is ndarray):
             return logspace_Scalar_Tensor(
                 start,
                 end,
@@ -69397,7 +71102,7 @@ def logspace(
                 device=device,
                 pin_memory=pin_memory,
             )
-        if out is None and (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
+        if (kind1 is float or kind1 is int) and (kind2 is float or kind2 is int):
             return logspace_default(
                 start,
                 end,
@@ -69410,7 +71115,7 @@ def logspace(
             )
         return _logspace.call(
             (start, end, steps, base),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
+            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
         )
     if type(steps) is not int:
         steps = _logspace_Tensor_Tensor.convert(2, steps)
@@ -69455,20 +71160,17 @@ _empty_permuted = packet("aten::empty_permuted")
 
 # empty_permuted: default, out
 def empty_permuted(
-    size: Sequence[int],
-    physical_layout: Sequence[int],
+    size: Sequence[int] = NOT_GIVEN,
+    physical_layout: Sequence[int] = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _empty_permuted.call(
-            (size, physical_layout),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _empty_permuted.call_given((size, physical_layout, dtype, layout, device, pin_memory), named)
     return empty_permuted_default(
         size,
         physical_layout,
@@ -69488,27 +71190,17 @@ _empty_like = packet("aten::empty_like")
 
 # empty_like: default, out
 def empty_like(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _empty_like.call(
-            (self,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return _empty_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
     return empty_like_default(
         self,
         dtype=dtype,
@@ -69526,27 +71218,17 @@ _zeros_like = packet("aten::zeros_like")
 
 # zeros_like: default, out
 def zeros_like(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _zeros_like.call(
-            (self,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return _zeros_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
     return zeros_like_default(
         self,
         dtype=dtype,
@@ -69564,27 +71246,17 @@ _ones_like = packet("aten::ones_like")
 
 # ones_like: default, out
 def ones_like(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _ones_like.call(
-            (self,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return _ones_like.call_given((self, dtype, layout, device, pin_memory, memory_format), named)
     return ones_like_default(
         self,
         dtype=dtype,
@@ -69602,28 +71274,18 @@ _full_like = packet("aten::full_like")
 
 # full_like: default, out
 def full_like(
-    self: Tensor,
-    fill_value: Scalar,
+    self: Tensor = NOT_GIVEN,
+    fill_value: Scalar = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _full_like.call(
-            (self, fill_value),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return _full_like.call_given((self, fill_value, dtype, layout, device, pin_memory, memory_format), named)
     return full_like_default(
         self,
         fill_value,
@@ -69646,7 +71308,7 @@ def rand_like(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return rand_like_default(*args)
-    return _rand_like.call(args, kwargs)
+    return _rand_like.call(args, kwargs, named=True)
 
 
 _rand_like.stub = rand_like
@@ -69660,7 +71322,7 @@ def randn_like(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return randn_like_default(*args)
-    return _randn_like.call(args, kwargs)
+    return _randn_like.call(args, kwargs, named=True)
 
 
 _randn_like.stub = randn_like
@@ -69677,7 +71339,7 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
             return randint_like_default(*args)
         if count == 3:
             return randint_like_low_dtype(*args)
-    return _randint_like.call(args, kwargs)
+    return _randint_like.call(args, kwargs, named=True)
 
 
 _randint_like.stub = randint_like
@@ -69687,22 +71349,19 @@ _new_empty = packet("aten::new_empty")
 
 # new_empty: default, out
 def new_empty(
-    self: Tensor,
-    size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _new_empty.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _new_empty.call_given((self, size, dtype, layout, device, pin_memory), named)
     return new_empty_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
@@ -69713,21 +71372,18 @@ _new_empty_strided = packet("aten::new_empty_strided")
 
 # new_empty_strided: default, out
 def new_empty_strided(
-    self: Tensor,
-    size: Sequence[int],
-    stride: Sequence[int],
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    stride: Sequence[int] = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _new_empty_strided.call(
-            (self, size, stride),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _new_empty_strided.call_given((self, size, stride, dtype, layout, device, pin_memory), named)
     return new_empty_strided_default(
         self,
         size,
@@ -69746,22 +71402,19 @@ _new_zeros = packet("aten::new_zeros")
 
 # new_zeros: default, out
 def new_zeros(
-    self: Tensor,
-    size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _new_zeros.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _new_zeros.call_given((self, size, dtype, layout, device, pin_memory), named)
     return new_zeros_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
@@ -69772,22 +71425,19 @@ _new_ones = packet("aten::new_ones")
 
 # new_ones: default, out
 def new_ones(
-    self: Tensor,
-    size: Sequence[int] | int,
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] | int = NOT_GIVEN,
     *more: int,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
     if more or type(size) in INTS:
         size = [size, *more]
-    if out is not None:
-        return _new_ones.call(
-            (self, size),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _new_ones.call_given((self, size, dtype, layout, device, pin_memory), named)
     return new_ones_default(self, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
@@ -69798,21 +71448,18 @@ _new_full = packet("aten::new_full")
 
 # new_full: default, out
 def new_full(
-    self: Tensor,
-    size: Sequence[int],
-    fill_value: Scalar,
+    self: Tensor = NOT_GIVEN,
+    size: Sequence[int] = NOT_GIVEN,
+    fill_value: Scalar = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _new_full.call(
-            (self, size, fill_value),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _new_full.call_given((self, size, fill_value, dtype, layout, device, pin_memory), named)
     return new_full_default(self, size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
@@ -69829,7 +71476,7 @@ def hann_window(*args: Any, **kwargs: Any) -> Any:
             return hann_window_default(*args)
         if count == 2:
             return hann_window_periodic(*args)
-    return _hann_window.call(args, kwargs)
+    return _hann_window.call(args, kwargs, named=True)
 
 
 _hann_window.stub = hann_window
@@ -69850,7 +71497,7 @@ def hamming_window(*args: Any, **kwargs: Any) -> Any:
             return hamming_window_periodic_alpha(*args)
         if count == 4:
             return hamming_window_periodic_alpha_beta(*args)
-    return _hamming_window.call(args, kwargs)
+    return _hamming_window.call(args, kwargs, named=True)
 
 
 _hamming_window.stub = hamming_window
@@ -69866,7 +71513,7 @@ def bartlett_window(*args: Any, **kwargs: Any) -> Any:
             return bartlett_window_default(*args)
         if count == 2:
             return bartlett_window_periodic(*args)
-    return _bartlett_window.call(args, kwargs)
+    return _bartlett_window.call(args, kwargs, named=True)
 
 
 _bartlett_window.stub = bartlett_window
@@ -69882,7 +71529,7 @@ def blackman_window(*args: Any, **kwargs: Any) -> Any:
             return blackman_window_default(*args)
         if count == 2:
             return blackman_window_periodic(*args)
-    return _blackman_window.call(args, kwargs)
+    return _blackman_window.call(args, kwargs, named=True)
 
 
 _blackman_window.stub = blackman_window
@@ -69900,7 +71547,7 @@ def kaiser_window(*args: Any, **kwargs: Any) -> Any:
             return kaiser_window_periodic(*args)
         if count == 3:
             return kaiser_window_beta(*args)
-    return _kaiser_window.call(args, kwargs)
+    return _kaiser_window.call(args, kwargs, named=True)
 
 
 _kaiser_window.stub = kaiser_window
@@ -69909,9 +71556,11 @@ _copy = packet("aten::copy")
 
 
 # copy: default, out
-def copy(self: Tensor, src: Tensor, non_blocking: bool = False, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return copy_out(self, src, non_blocking, out=out)
+def copy(self: Tensor = NOT_GIVEN, src: Tensor = NOT_GIVEN, non_blocking: bool = False, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return copy_out(self, src, non_blocking, out=named["out"])
+        return _copy.call_given((self, src, non_blocking), named)
     if type(non_blocking) is not bool:
         non_blocking = _copy_default.convert(2, non_blocking)
     modes = active_modes()
@@ -69941,9 +71590,13 @@ _fill = packet("aten::fill")
 
 
 # fill: Scalar, Tensor, Scalar_out, Tensor_out
-def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> Any:
+def fill(self: Tensor = NOT_GIVEN, value: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(value) is Tensor or type(value) is ndarray):
+            return fill_Tensor_out(self, value, out=named["out"])
+        return _fill.call_given((self, value), named)
     kind = type(value)
-    if kind is ndarray and out is None and type(self) is ndarray and active_modes() is None:
+    if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
             kernel = _fill_Tensor.table[ARRAYS]
         except KeyError:
@@ -69951,12 +71604,10 @@ def fill(self: Tensor, value: Tensor | Scalar, *, out: Tensor | None = None) -> 
         else:
             return kernel(self, value)
         return _fill_Tensor.call(self, value)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return fill_Scalar(self, value)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return fill_Tensor_out(self, value, out=out)
-        return _fill.call((self, value), {"out": out})
+        return _fill.call((self, value), {})
     modes = active_modes()
     try:
         keys = self.keys | value.keys
@@ -69976,9 +71627,11 @@ _zero = packet("aten::zero")
 
 
 # zero: default, out
-def zero(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return zero_out(self, out=out)
+def zero(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return zero_out(self, out=named["out"])
+        return _zero.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -70006,9 +71659,11 @@ _clone = packet("aten::clone")
 
 
 # clone: default, out
-def clone(self: Tensor, *, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return clone_out(self, memory_format=memory_format, out=out)
+def clone(self: Tensor = NOT_GIVEN, *, memory_format: MemoryFormat | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return clone_out(self, memory_format=memory_format, out=named["out"])
+        return _clone.call_given((self, memory_format), named)
     if memory_format is not None and type(memory_format) is not MemoryFormat:
         memory_format = _clone_default.convert(1, memory_format)
     modes = active_modes()
@@ -70047,7 +71702,7 @@ __to_copy = packet("aten::_to_copy")
 
 # _to_copy: default, out
 def _to_copy(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
@@ -70055,21 +71710,10 @@ def _to_copy(
     pin_memory: bool | None = None,
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return __to_copy.call(
-            (self,),
-            {
-                "dtype": dtype,
-                "layout": layout,
-                "device": device,
-                "pin_memory": pin_memory,
-                "non_blocking": non_blocking,
-                "memory_format": memory_format,
-                "out": out,
-            },
-        )
+    if named:
+        return __to_copy.call_given((self, dtype, layout, device, pin_memory, non_blocking, memory_format), named)
     return _to_copy_default(
         self,
         dtype=dtype,
@@ -70094,7 +71738,7 @@ def to(*args: Any, **kwargs: Any) -> Any:
             return to_dtype_layout(*args)
         if count == 6:
             return to_device(*args)
-    return _to.call(args, kwargs)
+    return _to.call(args, kwargs, named=True)
 
 
 _to.stub = to
@@ -70114,7 +71758,7 @@ def _assert_async(*args: Any, **kwargs: Any) -> Any:
             return _assert_async_default(*args)
         if count == 2:
             return _assert_async_msg(*args)
-    return __assert_async.call(args, kwargs)
+    return __assert_async.call(args, kwargs, named=True)
 
 
 __assert_async.stub = _assert_async
@@ -70132,7 +71776,7 @@ def rand(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return rand_default(*args)
-    return _rand.call(args, kwargs)
+    return _rand.call(args, kwargs, named=True)
 
 
 _rand.stub = rand
@@ -70148,7 +71792,7 @@ def randn(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return randn_default(*args)
-    return _randn.call(args, kwargs)
+    return _randn.call(args, kwargs, named=True)
 
 
 _randn.stub = randn
@@ -70164,7 +71808,7 @@ def randint(*args: Any, **kwargs: Any) -> Any:
             return randint_default(*args)
         if count == 3:
             return randint_low(*args)
-    return _randint.call(args, kwargs)
+    return _randint.call(args, kwargs, named=True)
 
 
 _randint.stub = randint
@@ -70178,7 +71822,7 @@ def randperm(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return randperm_default(*args)
-    return _randperm.call(args, kwargs)
+    return _randperm.call(args, kwargs, named=True)
 
 
 _randperm.stub = randperm
@@ -70188,7 +71832,7 @@ _uniform = packet("aten::uniform")
 
 # uniform: default, out
 def uniform(*args: Any, **kwargs: Any) -> Any:
-    return _uniform.call(args, kwargs)
+    return _uniform.call(args, kwargs, named=True)
 
 
 _uniform.stub = uniform
@@ -70209,7 +71853,7 @@ def normal(*args: Any, **kwargs: Any) -> Any:
             return normal_Tensor_float(*args)
         if count == 3:
             return normal_float_float(*args)
-    return _normal.call(args, kwargs)
+    return _normal.call(args, kwargs, named=True)
 
 
 _normal.stub = normal
@@ -70219,14 +71863,16 @@ _exponential = packet("aten::exponential")
 
 # exponential: default, out
 def exponential(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     lambd: float = 1.0,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return exponential_out(self, lambd, generator=generator, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return exponential_out(self, lambd, generator=generator, out=named["out"])
+        return _exponential.call_given((self, lambd, generator), named)
     if type(lambd) is not float:
         lambd = _exponential_default.convert(1, lambd)
     if generator is not None and type(generator) is not Generator:
@@ -70258,9 +71904,17 @@ _geometric = packet("aten::geometric")
 
 
 # geometric: default, out
-def geometric(self: Tensor, p: float, *, generator: Generator | None = None, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return geometric_out(self, p, generator=generator, out=out)
+def geometric(
+    self: Tensor = NOT_GIVEN,
+    p: float = NOT_GIVEN,
+    *,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return geometric_out(self, p, generator=generator, out=named["out"])
+        return _geometric.call_given((self, p, generator), named)
     if type(p) is not float:
         p = _geometric_default.convert(1, p)
     if generator is not None and type(generator) is not Generator:
@@ -70293,15 +71947,17 @@ _cauchy = packet("aten::cauchy")
 
 # cauchy: default, out
 def cauchy(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     median: float = 0.0,
     sigma: float = 1.0,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return cauchy_out(self, median, sigma, generator=generator, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return cauchy_out(self, median, sigma, generator=generator, out=named["out"])
+        return _cauchy.call_given((self, median, sigma, generator), named)
     if type(median) is not float:
         median = _cauchy_default.convert(1, median)
     if type(sigma) is not float:
@@ -70336,15 +71992,17 @@ _log_normal = packet("aten::log_normal")
 
 # log_normal: default, out
 def log_normal(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     mean: float = 1.0,
     std: float = 2.0,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return log_normal_out(self, mean, std, generator=generator, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return log_normal_out(self, mean, std, generator=generator, out=named["out"])
+        return _log_normal.call_given((self, mean, std, generator), named)
     if type(mean) is not float:
         mean = _log_normal_default.convert(1, mean)
     if type(std) is not float:
@@ -70379,7 +72037,7 @@ _random = packet("aten::random")
 
 # random: from, to, default, from_out, to_out, out
 def random(*args: Any, **kwargs: Any) -> Any:
-    return _random.call(args, kwargs)
+    return _random.call(args, kwargs, named=True)
 
 
 _random.stub = random
@@ -70393,7 +72051,7 @@ def bernoulli(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return bernoulli_default(*args)
-    return _bernoulli.call(args, kwargs)
+    return _bernoulli.call(args, kwargs, named=True)
 
 
 _bernoulli.stub = bernoulli
@@ -70407,7 +72065,7 @@ def bernoulli_(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return bernoulli__float(*args)
-    return _bernoulli_.call(args, kwargs)
+    return _bernoulli_.call(args, kwargs, named=True)
 
 
 _bernoulli_.stub = bernoulli_
@@ -70416,9 +72074,11 @@ _poisson = packet("aten::poisson")
 
 
 # poisson: default, out
-def poisson(self: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return poisson_out(self, generator, out=out)
+def poisson(self: Tensor = NOT_GIVEN, generator: Generator | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return poisson_out(self, generator, out=named["out"])
+        return _poisson.call_given((self, generator), named)
     if generator is not None and type(generator) is not Generator:
         generator = _poisson_default.convert(1, generator)
     modes = active_modes()
@@ -70448,9 +72108,16 @@ _binomial = packet("aten::binomial")
 
 
 # binomial: default, out
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return binomial_out(count, prob, generator, out=out)
+def binomial(
+    count: Tensor = NOT_GIVEN,
+    prob: Tensor = NOT_GIVEN,
+    generator: Generator | None = None,
+    **named: Any,
+) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return binomial_out(count, prob, generator, out=named["out"])
+        return _binomial.call_given((count, prob, generator), named)
     if generator is not None and type(generator) is not Generator:
         generator = _binomial_default.convert(2, generator)
     modes = active_modes()
@@ -70481,15 +72148,17 @@ _multinomial = packet("aten::multinomial")
 
 # multinomial: default, out
 def multinomial(
-    self: Tensor,
-    num_samples: int,
+    self: Tensor = NOT_GIVEN,
+    num_samples: int = NOT_GIVEN,
     replacement: bool = False,
     *,
     generator: Generator | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return multinomial_out(self, num_samples, replacement, generator=generator, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return multinomial_out(self, num_samples, replacement, generator=generator, out=named["out"])
+        return _multinomial.call_given((self, num_samples, replacement, generator), named)
     if type(num_samples) is not int:
         num_samples = _multinomial_default.convert(1, num_samples)
     if type(replacement) is not bool:
@@ -70523,7 +72192,9 @@ _add_ = packet("aten::add_")
 
 
 # add_: Tensor, Scalar
-def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
+def add_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Tensor:
+    if named:
+        return _add_.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
@@ -70563,7 +72234,9 @@ _sub_ = packet("aten::sub_")
 
 
 # sub_: Tensor, Scalar
-def sub_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
+def sub_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Tensor:
+    if named:
+        return _sub_.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
@@ -70603,7 +72276,9 @@ _mul_ = packet("aten::mul_")
 
 
 # mul_: Tensor, Scalar
-def mul_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def mul_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mul_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70636,7 +72311,9 @@ _remainder_ = packet("aten::remainder_")
 
 
 # remainder_: Tensor, Scalar
-def remainder_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def remainder_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _remainder_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70672,7 +72349,7 @@ _clamp_ = packet("aten::clamp_")
 
 # clamp_: default, Tensor
 def clamp_(*args: Any, **kwargs: Any) -> Any:
-    return _clamp_.call(args, kwargs)
+    return _clamp_.call(args, kwargs, named=True)
 
 
 _clamp_.stub = clamp_
@@ -70681,7 +72358,9 @@ _fmod_ = packet("aten::fmod_")
 
 
 # fmod_: Tensor, Scalar
-def fmod_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def fmod_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _fmod_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70716,7 +72395,9 @@ _copysign_ = packet("aten::copysign_")
 
 
 # copysign_: Tensor, Scalar
-def copysign_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def copysign_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _copysign_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70757,7 +72438,9 @@ _clamp_min_ = packet("aten::clamp_min_")
 
 
 # clamp_min_: default, Tensor
-def clamp_min_(self: Tensor, min: Tensor | Scalar) -> Tensor:
+def clamp_min_(self: Tensor = NOT_GIVEN, min: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _clamp_min_.call_given((self, min), named)
     kind = type(min)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70790,7 +72473,9 @@ _clamp_max_ = packet("aten::clamp_max_")
 
 
 # clamp_max_: default, Tensor
-def clamp_max_(self: Tensor, max: Tensor | Scalar) -> Tensor:
+def clamp_max_(self: Tensor = NOT_GIVEN, max: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _clamp_max_.call_given((self, max), named)
     kind = type(max)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70823,7 +72508,14 @@ _lerp_ = packet("aten::lerp_")
 
 
 # lerp_: Scalar, Tensor
-def lerp_(self: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
+def lerp_(
+    self: Tensor = NOT_GIVEN,
+    end: Tensor = NOT_GIVEN,
+    weight: Tensor | Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _lerp_.call_given((self, end, weight), named)
     kind = type(weight)
     if kind is ndarray and type(self) is ndarray and type(end) is ndarray and active_modes() is None:
         try:
@@ -70903,7 +72595,7 @@ def round_(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 1:
             return round__default(*args)
-    return _round_.call(args, kwargs)
+    return _round_.call(args, kwargs, named=True)
 
 
 _round_.stub = round_
@@ -70952,7 +72644,9 @@ _bitwise_and_ = packet("aten::bitwise_and_")
 
 
 # bitwise_and_: Tensor, Scalar
-def bitwise_and_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def bitwise_and_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_and_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -70985,7 +72679,9 @@ _bitwise_or_ = packet("aten::bitwise_or_")
 
 
 # bitwise_or_: Tensor, Scalar
-def bitwise_or_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def bitwise_or_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_or_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71018,7 +72714,9 @@ _bitwise_xor_ = packet("aten::bitwise_xor_")
 
 
 # bitwise_xor_: Tensor, Scalar
-def bitwise_xor_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def bitwise_xor_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_xor_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71051,7 +72749,9 @@ _bitwise_left_shift_ = packet("aten::bitwise_left_shift_")
 
 
 # bitwise_left_shift_: Tensor, Tensor_Scalar
-def bitwise_left_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def bitwise_left_shift_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_left_shift_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71084,7 +72784,9 @@ _bitwise_right_shift_ = packet("aten::bitwise_right_shift_")
 
 
 # bitwise_right_shift_: Tensor, Tensor_Scalar
-def bitwise_right_shift_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def bitwise_right_shift_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _bitwise_right_shift_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71117,7 +72819,9 @@ ___ilshift__ = packet("aten::__ilshift__")
 
 
 # __ilshift__: Tensor, Scalar
-def __ilshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __ilshift__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___ilshift__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71150,7 +72854,9 @@ ___irshift__ = packet("aten::__irshift__")
 
 
 # __irshift__: Tensor, Scalar
-def __irshift__(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def __irshift__(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return ___irshift__.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71189,7 +72895,9 @@ _eq_ = packet("aten::eq_")
 
 
 # eq_: Tensor, Scalar
-def eq_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def eq_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _eq_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71222,7 +72930,9 @@ _ne_ = packet("aten::ne_")
 
 
 # ne_: Tensor, Scalar
-def ne_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def ne_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _ne_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71255,7 +72965,9 @@ _lt_ = packet("aten::lt_")
 
 
 # lt_: Tensor, Scalar
-def lt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def lt_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _lt_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71288,7 +73000,9 @@ _le_ = packet("aten::le_")
 
 
 # le_: Tensor, Scalar
-def le_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def le_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _le_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71321,7 +73035,9 @@ _gt_ = packet("aten::gt_")
 
 
 # gt_: Tensor, Scalar
-def gt_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def gt_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _gt_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71354,7 +73070,9 @@ _ge_ = packet("aten::ge_")
 
 
 # ge_: Tensor, Scalar
-def ge_(self: Tensor, other: Tensor | Scalar) -> Tensor:
+def ge_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _ge_.call_given((self, other), named)
     kind = type(other)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71422,7 +73140,7 @@ _scatter_ = packet("aten::scatter_")
 
 # scatter_: src, value, reduce, value_reduce
 def scatter_(*args: Any, **kwargs: Any) -> Any:
-    return _scatter_.call(args, kwargs)
+    return _scatter_.call(args, kwargs, named=True)
 
 
 _scatter_.stub = scatter_
@@ -71442,7 +73160,15 @@ _index_fill_ = packet("aten::index_fill_")
 
 
 # index_fill_: int_Scalar, int_Tensor
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor:
+def index_fill_(
+    self: Tensor = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    index: Tensor = NOT_GIVEN,
+    value: Tensor | Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _index_fill_.call_given((self, dim, index, value), named)
     kind = type(value)
     if (
         kind is ndarray
@@ -71485,7 +73211,14 @@ _masked_fill_ = packet("aten::masked_fill_")
 
 
 # masked_fill_: Scalar, Tensor
-def masked_fill_(self: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
+def masked_fill_(
+    self: Tensor = NOT_GIVEN,
+    mask: Tensor = NOT_GIVEN,
+    value: Tensor | Scalar = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _masked_fill_.call_given((self, mask, value), named)
     kind = type(value)
     if kind is ndarray and type(self) is ndarray and type(mask) is ndarray and active_modes() is None:
         try:
@@ -71544,7 +73277,9 @@ _fill_ = packet("aten::fill_")
 
 
 # fill_: Scalar, Tensor
-def fill_(self: Tensor, value: Tensor | Scalar) -> Tensor:
+def fill_(self: Tensor = NOT_GIVEN, value: Tensor | Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _fill_.call_given((self, value), named)
     kind = type(value)
     if kind is ndarray and type(self) is ndarray and active_modes() is None:
         try:
@@ -71590,7 +73325,7 @@ _random_ = packet("aten::random_")
 
 # random_: from, to, default
 def random_(*args: Any, **kwargs: Any) -> Any:
-    return _random_.call(args, kwargs)
+    return _random_.call(args, kwargs, named=True)
 
 
 _random_.stub = random_

@@ -38,12 +38,14 @@ def _call(name: str, overload: str, *arguments: Any) -> Any:
     return stub(*arguments)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple of one
-    vector for each dimension, which indexes them."""
-    if not as_tuple:
-        return _call("nonzero", "default", input)
-    return tuple(_call("nonzero_numpy", "default", input))
+def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
+    """Return the positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple
+    of one vector for each dimension, which indexes them. The other arguments are those of `aten::nonzero`."""
+    from opwright.ops_namespace import ops
+
+    found = (ops.aten.nonzero_numpy if as_tuple else ops.aten.nonzero).stub
+    assert found is not None
+    return tuple(found(*args, **named)) if as_tuple else found(*args, **named)
 
 
 class Indexable:

@@ -13,6 +13,7 @@ from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownSignature, declarations
+from opwright.keywords import given_by_name, other_names, translated, unknown_name
 from opwright.lost import lost_operators
 from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
@@ -88,17 +89,29 @@ class Packet:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         stub = self._shared.stub
-        return self.call(args, kwargs) if stub is None else stub(*args, **kwargs)
+        if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
+            return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
+        return stub(*args, **kwargs)
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the first overload that the arguments fit. Raises ArgumentError with each one's reason if none does."""
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        assert self._shared.generated is not None
+        return self.call((), given_by_name(self._shared.generated, values, named), named=True)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool = False) -> Any:
+        """Call the first overload that the arguments fit; where `named`, also by their other names (`keywords`).
+
+        Raises ArgumentError with each overload's reason if none fits.
+        """
         if "out" in kwargs:
             # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
             names = _OPTIONS if kwargs["out"] is not None else ("out",)
             kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
         key = tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
         operator = self._chosen.get(key)
-        if operator is None:  # a first call, or one with lists
+        if operator is None:  # a first call, or one with lists, or by other names
+            if named and not other_names.isdisjoint(kwargs):
+                return self.call(args, self._translated(args, kwargs))
             key = _types(args, kwargs)
             operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:
@@ -110,8 +123,21 @@ class Packet:
             except ArgumentError:  # an int too big, for instance, which another overload may take
                 key = None
         if operator is None or bound is None:
-            operator, bound = self._choose(args, kwargs, key)
+            operator, bound = self._choose(args, kwargs, key, named)
         return operator.call(*bound)
+
+    def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the first overload that they fit."""
+        for operator in tuple(self.operators.values()):
+            names = operator.signature.positions
+            found = translated(self.base, names, kwargs)
+            if names.keys() >= found.keys():
+                try:
+                    self.resolve(args, found)
+                except ArgumentError:
+                    continue
+                return found
+        return translated(self.base, self._shared.names, kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
         """The first overload that the arguments fit. Raises ArgumentError."""
@@ -119,7 +145,9 @@ class Packet:
         operator = self._chosen.get(key) if key is not None else None
         return operator or self._choose(args, kwargs, key)[0]
 
-    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> tuple[Operator, list[Any]]:
+    def _choose(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, named: bool = False
+    ) -> tuple[Operator, list[Any]]:
         reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
         by_types = key is not None
         operators = tuple(self.operators.values())
@@ -138,6 +166,10 @@ class Packet:
                         if tuple(self.operators.values()) == operators:
                             self._chosen[key] = operator
                 return operator, bound
+        for name in kwargs:
+            if name not in self._shared.names:
+                hint = unknown_name(name, self._shared.names, has_others=named)
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{declarations(operators)}"]
         raise _no_overload(self, reasons)
 
     def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:

@@ -33,11 +33,21 @@ REVEALED = {
     "opwright.ops.aten.add.Tensor.name": "str",
     "t.add(t)": "Tensor",
     "t.sum(0, keepdim=True)": "Tensor",
+    "t.sum(axis=0, keepdims=True)": "Tensor",
+    "opwright.sum(input=t, dim=0)": "Tensor",
+    "opwright.add(x1=a, x2=a)": "ndarray",
+    "opwright.cat([t, t], axis=0)": "Tensor",
     "t + 1": "Tensor",
     "2 - t": "Tensor",
     "t == t": "Tensor",
 }
-REFUSED = ('opwright.add(t, "x")', "opwright.ops.aten.add.Tensor(t)", "t.add_Tensor(t)", "opwright.zeros(2.5)")
+REFUSED = (
+    'opwright.add(t, "x")',
+    "opwright.ops.aten.add.Tensor(t)",
+    "t.add_Tensor(t)",
+    "opwright.zeros(2.5)",
+    "t.sum(axes=0)",
+)
 PROGRAM = "\n".join(
     (
         "import numpy as np",

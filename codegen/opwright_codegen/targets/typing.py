@@ -26,33 +26,35 @@ __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
 _LONGEST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A declaration, as a function and as the `__call__` of an object."""
-
-    function: str
-    call: str
+# Note [Other names of arguments]: those of the schema, PyTorch's, and NumPy's. Mixed ones are not declared.
+_NAMINGS: Sequence[Mapping[str, str]] = (
+    {},
+    {"self": "input"},
+    {"self": "a", "input": "a", "dim": "axis", "keepdim": "keepdims"},
+    {"self": "x1", "input": "x1", "other": "x2"},
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TypedOperator:
-    """The class of an operator, and the function that calls it."""
+    """The class of an operator, its `__call__`, and the declarations of the function that calls it."""
 
     kind: str
-    function: Signature
+    call: str
+    functions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TypedPacket:
-    """The classes of a packet, the function for it, and its overloads as attributes; `alias`: the stub that serves."""
+    """The classes of a packet, its `__call__`, the function for it, and its overloads as attributes; `alias`: the stub
+    that serves."""
 
     name: str
     call_kind: str
     kind: str
     alias: str
-    overloads: tuple[Signature, ...]
+    calls: tuple[str, ...]
+    functions: tuple[str, ...]
     attributes: tuple[tuple[str, str], ...]
 
 
@@ -62,13 +64,10 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     plain = _Typed(view.builtins, "Tensor")
     namer = Namer((*RESERVED, *view.names.taken))
     kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
-    operators = [
-        TypedOperator(kinds[o.name], (typed if _has_tensor(o) else plain).signature(o, o.stub))
-        for o in view.operators.values()
-    ]
+    operators = [_operator(o, view, kinds[o.name], typed if _has_tensor(o) else plain) for o in view.operators.values()]
     packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
     words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
-    if any(len(packet.overloads) > 1 for packet in packets):
+    if any(len(found.functions) > 1 for found in (*operators, *packets)):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
@@ -113,6 +112,11 @@ def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str,
     return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
 
 
+def _operator(operator: OperatorView, view: NamespaceView, kind: str, typed: _Typed) -> TypedOperator:
+    names = _NAMINGS if len(view.packets[operator.schema.name.base]) == 1 else _NAMINGS[:1]
+    return TypedOperator(kind, typed.call(operator), typed.functions(operator, operator.stub, names))
+
+
 def _packet(
     base: str,
     group: Sequence[OperatorView],
@@ -123,12 +127,13 @@ def _packet(
 ) -> TypedPacket:
     name = view.names.packets[base].function
     alias = group[0].stub if len(group) == 1 else ""
-    overloads = tuple([typed[not _has_tensor(o)].signature(o, name) for o in group])
+    calls = tuple([typed[not _has_tensor(o)].call(o) for o in group])
+    functions = tuple([text for o in group for text in typed[not _has_tensor(o)].functions(o, name, _NAMINGS)])
     attributes = tuple(
         [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
     )
     call_kind, kind = _class_name(name, "call", namer), _class_name(name, "packet", namer)
-    return TypedPacket(name, call_kind, kind, alias, overloads, attributes)
+    return TypedPacket(name, call_kind, kind, alias, calls, functions, attributes)
 
 
 def _class_name(name: str, role: str, namer: Namer) -> str:
@@ -148,6 +153,15 @@ def _operator_line(operator: PythonOperator) -> str:
     return f"def {operator.name}(self, other: TensorLike | Scalar) -> Tensor: ...{ignored}"
 
 
+def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
+    """Declarations of parameters by other names."""
+    found = []
+    for text in parameters:
+        name, colon, rest = text.partition(":")
+        found.append(f"{naming.get(name, name)}{colon}{rest}")
+    return found
+
+
 class _Typed:
     """Declarations with one spelling of Tensor."""
 
@@ -165,17 +179,32 @@ class _Typed:
         types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
         return words_in(types) | words_in(self._returns.values())
 
-    def signature(self, view: OperatorView, name: str) -> Signature:
-        """A stub or one overload of a packet."""
+    def call(self, view: OperatorView) -> str:
+        """The `__call__` of an operator or packet."""
+        return bracketed("def __call__(", ["_op", *self._parameters_of(view)], self._tail(view), 4)
+
+    def functions(self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+        """A function, declared once for each naming that changes something; out variants have the schema's names."""
+        parameters = self._one_by_one(view, self._parameters_of(view))
+        found = {}
+        for naming in namings:
+            # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
+            wanted = naming.keys() - {"self", "input"}
+            if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
+                found[bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view))] = None
+            if view.schema.kind is SchemaKind.OUT:
+                break
+        return tuple(found)
+
+    def _parameters_of(self, view: OperatorView) -> list[str]:
         parameters = self._list(view.parameters)
         if view.schema.is_vararg:
             at = parameters.index("*") if "*" in parameters else len(parameters)
             parameters[at : at + 1] = ["*args: Any"]
-        tail = f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}: ..."
-        return Signature(
-            bracketed(f"def {name}(", self._one_by_one(view, parameters), tail),
-            bracketed("def __call__(", ["_op", *parameters], tail, 4),
-        )
+        return parameters
+
+    def _tail(self, view: OperatorView) -> str:
+        return f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}: ..."
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
         """The overloads of a method, `self` first."""
@@ -185,7 +214,9 @@ class _Typed:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
             tail = f") -> {self._returned_by(view)}: ..."
-            found[bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4)] = None
+            parameters = self._one_by_one(view, self._list(others))
+            for naming in _NAMINGS:
+                found[bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)] = None
         return list(found)
 
     def _one_by_one(self, view: OperatorView, parameters: Sequence[str]) -> list[str]:

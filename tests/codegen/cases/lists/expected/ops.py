@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -61,7 +62,9 @@ _pick = declare(
 
 
 # pick(Tensor self, Tensor?[] indices) -> Tensor
-def pick(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def pick(self: Tensor = NOT_GIVEN, indices: Sequence[Tensor | None] = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _pick.call_given((self, indices), named)
     if type(indices) is not list:
         return _pick.call(self, indices)
     modes = active_modes()
@@ -91,7 +94,9 @@ _weighted = declare(
 
 
 # weighted(Tensor[] tensors, Tensor[]? weights=None) -> Tensor
-def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None) -> Tensor:
+def weighted(tensors: Sequence[Tensor] = NOT_GIVEN, weights: Sequence[Tensor] | None = None, **named: Any) -> Tensor:
+    if named:
+        return _weighted.call_given((tensors, weights), named)
     if type(tensors) is not list:
         return _weighted.call(tensors, weights)
     if weights is not None and type(weights) is not list:
@@ -125,7 +130,9 @@ _copies = declare(
 
 
 # copies(Tensor self, int count) -> Tensor[]
-def copies(self: Tensor, count: int) -> list[Tensor]:
+def copies(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _copies.call_given((self, count), named)
     if type(count) is not int:
         count = _copies.convert(1, count)
     modes = active_modes()
@@ -174,9 +181,13 @@ _join = packet("demo::join")
 
 
 # join: default, out
-def join(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return join_out(tensors, dim, out=out)
+def join(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return join_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _join.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _join_default.convert(1, dim)
     if type(tensors) is not list:

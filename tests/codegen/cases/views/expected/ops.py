@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.returns import show_result
 from opwright.state import active_modes
@@ -28,7 +29,9 @@ _flip_axes = declare(
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
-def flip_axes(self: Tensor) -> Tensor:
+def flip_axes(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _flip_axes.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -61,7 +64,11 @@ _pieces = declare(
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
-def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
+def pieces(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
+    if named:
+        return _pieces.call_given((self, count, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(count) is not int:
         count = _pieces.convert(1, count)
     if type(dim) is not int:
@@ -106,7 +113,9 @@ _ends = declare(
 
 
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
-def ends(self: Tensor) -> ends_result:
+def ends(self: Tensor = NOT_GIVEN, **named: Any) -> ends_result:
+    if named:
+        return _ends.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -21,9 +21,20 @@ class ends_result(NamedTuple, Generic[A]):
     first: A
     last: A
 
+@overload
 def flip_axes(self: A) -> A: ...
+@overload
+def flip_axes(input: A) -> A: ...
+@overload
 def pieces(self: A, count: int, dim: int = 0) -> list[A]: ...
+@overload
+def pieces(input: A, count: int, dim: int = 0) -> list[A]: ...
+@overload
+def pieces(a: A, count: int, axis: int = 0) -> list[A]: ...
+@overload
 def ends(self: A) -> ends_result[A]: ...
+@overload
+def ends(input: A) -> ends_result[A]: ...
 
 class _flip_axes_operator(Operator):
     def __call__(_op, self: A) -> A: ...
