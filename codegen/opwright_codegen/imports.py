@@ -44,7 +44,7 @@ _MODULES = {
     "opwright.options": ("Layout", "MemoryFormat"),
     "opwright.packets": ("Packet", "packet"),
     "opwright.results": ("new_result",),
-    "opwright.returns": ("show_result",),
+    "opwright.returns": ("as_tuple", "show_result"),
     "opwright.sizes": ("SymBool", "SymFloat", "SymInt"),
     "opwright.state": ("active_modes",),
     "opwright.storage": ("storage_of",),

@@ -1530,7 +1530,7 @@ def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
+    result: list[Tensor] = ops._split_with_sizes(self, split_size, dim)
     return result
 
 
@@ -1596,19 +1596,19 @@ def broadcast_to(self: Tensor, size: list[int]) -> Tensor:
 
 # unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops.split(self, split_size, dim)
+    result: list[Tensor] = ops._split(self, split_size, dim)
     return result
 
 
 # unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
 def unsafe_split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops.split_with_sizes(self, split_sizes, dim)
+    result: list[Tensor] = ops._split_with_sizes(self, split_sizes, dim)
     return result
 
 
 # unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
-def unsafe_chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops.chunk(self, chunks, dim)
+def unsafe_chunk_default(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    result: list[Tensor] = ops._chunk(self, chunks, dim)
     return result
 
 
@@ -1695,14 +1695,14 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 # nonzero_numpy(Tensor self) -> Tensor[]
-def nonzero_numpy(self: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops.unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
+def nonzero_numpy_default(self: Tensor) -> list[Tensor]:
+    result: list[Tensor] = ops._unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
     return result
 
 
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops.unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
+    result: list[Tensor] = ops._unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
     return result
 
 

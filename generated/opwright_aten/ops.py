@@ -23,7 +23,7 @@ from opwright.keys import ARRAYS
 from opwright.keywords import NOT_GIVEN
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -22314,7 +22314,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
 
 _split_Tensor.stub = split_Tensor
 
-_split_with_sizes = declare(
+_split_with_sizes_default = declare(
     "aten::split_with_sizes",
     "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
@@ -22324,42 +22324,33 @@ _split_with_sizes = declare(
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(
-    self: Tensor = NOT_GIVEN,
-    split_sizes: Sequence[int] = NOT_GIVEN,
-    dim: int = NOT_GIVEN,
-    **named: Any,
-) -> list[Tensor]:
-    if named:
-        return _split_with_sizes.call_given((self, split_sizes, dim), named)
-    if dim is NOT_GIVEN:
-        dim = 0
+def split_with_sizes_default(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
     if not is_int_list(split_sizes):
-        split_sizes = _split_with_sizes.convert(1, split_sizes)
+        split_sizes = _split_with_sizes_default.convert(1, split_sizes)
     if type(dim) is not int:
-        dim = _split_with_sizes.convert(2, dim)
+        dim = _split_with_sizes_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _split_with_sizes.table[ARRAYS]
+            kernel = _split_with_sizes_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, split_sizes, dim)
-        return _split_with_sizes.call(self, split_sizes, dim)
+        return _split_with_sizes_default.call(self, split_sizes, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _split_with_sizes.table[keys]
+        kernel = _split_with_sizes_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, split_sizes, dim)
-    return _split_with_sizes.call(self, split_sizes, dim)
+    return _split_with_sizes_default.call(self, split_sizes, dim)
 
 
-_split_with_sizes.stub = split_with_sizes
+_split_with_sizes_default.stub = split_with_sizes_default
 
 _unbind_int = declare(
     "aten::unbind.int",
@@ -22371,11 +22362,7 @@ _unbind_int = declare(
 
 
 # unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
-def unbind_int(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _unbind_int.call_given((self, dim), named)
-    if dim is NOT_GIVEN:
-        dim = 0
+def unbind_int(self: Tensor, dim: int = 0) -> list[Tensor]:
     if type(dim) is not int:
         dim = _unbind_int.convert(1, dim)
     modes = active_modes()
@@ -22487,7 +22474,7 @@ def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> list[T
 
 _split_sizes.stub = split_sizes
 
-_chunk = declare(
+_chunk_default = declare(
     "aten::chunk",
     "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
@@ -22497,37 +22484,33 @@ _chunk = declare(
 
 
 # chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
-def chunk(self: Tensor = NOT_GIVEN, chunks: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _chunk.call_given((self, chunks, dim), named)
-    if dim is NOT_GIVEN:
-        dim = 0
+def chunk_default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     if type(chunks) is not int:
-        chunks = _chunk.convert(1, chunks)
+        chunks = _chunk_default.convert(1, chunks)
     if type(dim) is not int:
-        dim = _chunk.convert(2, dim)
+        dim = _chunk_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _chunk.table[ARRAYS]
+            kernel = _chunk_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, chunks, dim)
-        return _chunk.call(self, chunks, dim)
+        return _chunk_default.call(self, chunks, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _chunk.table[keys]
+        kernel = _chunk_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, chunks, dim)
-    return _chunk.call(self, chunks, dim)
+    return _chunk_default.call(self, chunks, dim)
 
 
-_chunk.stub = chunk
+_chunk_default.stub = chunk_default
 
 _reshape = declare(
     "aten::reshape",
@@ -23377,7 +23360,7 @@ def broadcast_to(self: Tensor = NOT_GIVEN, size: Sequence[int] | int = NOT_GIVEN
 
 _broadcast_to.stub = broadcast_to
 
-_broadcast_tensors = declare(
+_broadcast_tensors_default = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
@@ -23387,11 +23370,9 @@ _broadcast_tensors = declare(
 
 
 # broadcast_tensors(Tensor[] tensors) -> Tensor[]
-def broadcast_tensors(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _broadcast_tensors.call_given((tensors,), named)
+def broadcast_tensors_default(tensors: Sequence[Tensor]) -> list[Tensor]:
     if type(tensors) is not list:
-        return _broadcast_tensors.call(tensors)
+        return _broadcast_tensors_default.call(tensors)
     modes = active_modes()
     try:
         keys = 0
@@ -23399,15 +23380,15 @@ def broadcast_tensors(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> li
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _broadcast_tensors.table[keys]
+        kernel = _broadcast_tensors_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(tensors)
-    return _broadcast_tensors.call(tensors)
+    return _broadcast_tensors_default.call(tensors)
 
 
-_broadcast_tensors.stub = broadcast_tensors
+_broadcast_tensors_default.stub = broadcast_tensors_default
 
 _atleast_1d_default = declare(
     "aten::atleast_1d",
@@ -24016,7 +23997,7 @@ def unsafe_split_with_sizes_default(self: Tensor, split_sizes: Sequence[int], di
 
 _unsafe_split_with_sizes_default.stub = unsafe_split_with_sizes_default
 
-_unsafe_chunk = declare(
+_unsafe_chunk_default = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
@@ -24026,37 +24007,33 @@ _unsafe_chunk = declare(
 
 
 # unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
-def unsafe_chunk(self: Tensor = NOT_GIVEN, chunks: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _unsafe_chunk.call_given((self, chunks, dim), named)
-    if dim is NOT_GIVEN:
-        dim = 0
+def unsafe_chunk_default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
     if type(chunks) is not int:
-        chunks = _unsafe_chunk.convert(1, chunks)
+        chunks = _unsafe_chunk_default.convert(1, chunks)
     if type(dim) is not int:
-        dim = _unsafe_chunk.convert(2, dim)
+        dim = _unsafe_chunk_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _unsafe_chunk.table[ARRAYS]
+            kernel = _unsafe_chunk_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, chunks, dim)
-        return _unsafe_chunk.call(self, chunks, dim)
+        return _unsafe_chunk_default.call(self, chunks, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _unsafe_chunk.table[keys]
+        kernel = _unsafe_chunk_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, chunks, dim)
-    return _unsafe_chunk.call(self, chunks, dim)
+    return _unsafe_chunk_default.call(self, chunks, dim)
 
 
-_unsafe_chunk.stub = unsafe_chunk
+_unsafe_chunk_default.stub = unsafe_chunk_default
 
 _unfold = declare(
     "aten::unfold",
@@ -28411,7 +28388,7 @@ def argwhere(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
 
 _argwhere.stub = argwhere
 
-_nonzero_numpy = declare(
+_nonzero_numpy_default = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
@@ -28421,31 +28398,29 @@ _nonzero_numpy = declare(
 
 
 # nonzero_numpy(Tensor self) -> Tensor[]
-def nonzero_numpy(self: Tensor = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _nonzero_numpy.call_given((self,), named)
+def nonzero_numpy_default(self: Tensor) -> list[Tensor]:
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _nonzero_numpy.table[ARRAYS]
+            kernel = _nonzero_numpy_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self)
-        return _nonzero_numpy.call(self)
+        return _nonzero_numpy_default.call(self)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _nonzero_numpy.table[keys]
+        kernel = _nonzero_numpy_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self)
-    return _nonzero_numpy.call(self)
+    return _nonzero_numpy_default.call(self)
 
 
-_nonzero_numpy.stub = nonzero_numpy
+_nonzero_numpy_default.stub = nonzero_numpy_default
 
 _where_default = declare(
     "aten::where",
@@ -58535,11 +58510,11 @@ def where(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 1:
-            return where_default(*args)
-    return _where.call(args, kwargs, named=True)
+            return tuple(where_default(*args))
+    return as_tuple(_where.call(args, kwargs, named=True))
 
 
-_where.stub = where
+_where.function = where
 
 _neg = packet("aten::neg")
 
@@ -65929,22 +65904,62 @@ def split(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if 2 <= count <= 3 and type(args[1]) is int:
-            return split_Tensor(*args)
+            return tuple(split_Tensor(*args))
         if 2 <= count <= 3 and type(args[1]) is list:
-            return split_sizes(*args)
-    return _split.call(args, kwargs, named=True)
+            return tuple(split_sizes(*args))
+    return as_tuple(_split.call(args, kwargs, named=True))
 
 
-_split.stub = split
+_split.function = split
 
-packet("aten::split_with_sizes").stub = split_with_sizes
+_split_with_sizes = packet("aten::split_with_sizes")
 
-unbind = unbind_int
-packet("aten::unbind").stub = unbind
+
+# split_with_sizes: default
+def split_with_sizes(
+    self: Tensor = NOT_GIVEN,
+    split_sizes: Sequence[int] = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    **named: Any,
+) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_split_with_sizes.call_given((self, split_sizes, dim), named))
+    if dim is NOT_GIVEN:
+        dim = 0
+    return tuple(split_with_sizes_default(self, split_sizes, dim))
+
+
+_split_with_sizes.function = split_with_sizes
+
+_unbind = packet("aten::unbind")
+
+
+# unbind: int
+def unbind(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_unbind.call_given((self, dim), named))
+    if dim is NOT_GIVEN:
+        dim = 0
+    return tuple(unbind_int(self, dim))
+
+
+_unbind.function = unbind
 
 packet("aten::as_strided").stub = as_strided
 
-packet("aten::chunk").stub = chunk
+_chunk = packet("aten::chunk")
+
+
+# chunk: default
+def chunk(self: Tensor = NOT_GIVEN, chunks: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_chunk.call_given((self, chunks, dim), named))
+    if dim is NOT_GIVEN:
+        dim = 0
+    return tuple(chunk_default(self, chunks, dim))
+
+
+_chunk.function = chunk
 
 packet("aten::reshape").stub = reshape
 
@@ -66063,37 +66078,47 @@ packet("aten::unflatten").stub = unflatten
 
 packet("aten::broadcast_to").stub = broadcast_to
 
-packet("aten::broadcast_tensors").stub = broadcast_tensors
+_broadcast_tensors = packet("aten::broadcast_tensors")
+
+
+# broadcast_tensors: default
+def broadcast_tensors(tensors: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_broadcast_tensors.call_given((tensors,), named))
+    return tuple(broadcast_tensors_default(tensors))
+
+
+_broadcast_tensors.function = broadcast_tensors
 
 _atleast_1d = packet("aten::atleast_1d")
 
 
 # atleast_1d: default, Sequence
 def atleast_1d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_1d.call(args, kwargs, named=True)
+    return as_tuple(_atleast_1d.call(args, kwargs, named=True))
 
 
-_atleast_1d.stub = atleast_1d
+_atleast_1d.function = atleast_1d
 
 _atleast_2d = packet("aten::atleast_2d")
 
 
 # atleast_2d: default, Sequence
 def atleast_2d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_2d.call(args, kwargs, named=True)
+    return as_tuple(_atleast_2d.call(args, kwargs, named=True))
 
 
-_atleast_2d.stub = atleast_2d
+_atleast_2d.function = atleast_2d
 
 _atleast_3d = packet("aten::atleast_3d")
 
 
 # atleast_3d: default, Sequence
 def atleast_3d(*args: Any, **kwargs: Any) -> Any:
-    return _atleast_3d.call(args, kwargs, named=True)
+    return as_tuple(_atleast_3d.call(args, kwargs, named=True))
 
 
-_atleast_3d.stub = atleast_3d
+_atleast_3d.function = atleast_3d
 
 _tensor_split = packet("aten::tensor_split")
 
@@ -66103,13 +66128,13 @@ def tensor_split(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if 2 <= count <= 3 and type(args[1]) is int:
-            return tensor_split_sections(*args)
+            return tuple(tensor_split_sections(*args))
         if 2 <= count <= 3 and type(args[1]) is list:
-            return tensor_split_indices(*args)
-    return _tensor_split.call(args, kwargs, named=True)
+            return tuple(tensor_split_indices(*args))
+    return as_tuple(_tensor_split.call(args, kwargs, named=True))
 
 
-_tensor_split.stub = tensor_split
+_tensor_split.function = tensor_split
 
 _hsplit = packet("aten::hsplit")
 
@@ -66121,13 +66146,13 @@ def hsplit(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 2 and type(args[1]) is int:
-            return hsplit_int(*args)
+            return tuple(hsplit_int(*args))
         if count == 2 and type(args[1]) is list:
-            return hsplit_array(*args)
-    return _hsplit.call(args, kwargs, named=True)
+            return tuple(hsplit_array(*args))
+    return as_tuple(_hsplit.call(args, kwargs, named=True))
 
 
-_hsplit.stub = hsplit
+_hsplit.function = hsplit
 
 _vsplit = packet("aten::vsplit")
 
@@ -66139,13 +66164,13 @@ def vsplit(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 2 and type(args[1]) is int:
-            return vsplit_int(*args)
+            return tuple(vsplit_int(*args))
         if count == 2 and type(args[1]) is list:
-            return vsplit_array(*args)
-    return _vsplit.call(args, kwargs, named=True)
+            return tuple(vsplit_array(*args))
+    return as_tuple(_vsplit.call(args, kwargs, named=True))
 
 
-_vsplit.stub = vsplit
+_vsplit.function = vsplit
 
 _dsplit = packet("aten::dsplit")
 
@@ -66157,13 +66182,13 @@ def dsplit(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 2 and type(args[1]) is int:
-            return dsplit_int(*args)
+            return tuple(dsplit_int(*args))
         if count == 2 and type(args[1]) is list:
-            return dsplit_array(*args)
-    return _dsplit.call(args, kwargs, named=True)
+            return tuple(dsplit_array(*args))
+    return as_tuple(_dsplit.call(args, kwargs, named=True))
 
 
-_dsplit.stub = dsplit
+_dsplit.function = dsplit
 
 _unsafe_split = packet("aten::unsafe_split")
 
@@ -66173,11 +66198,11 @@ def unsafe_split(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if 2 <= count <= 3:
-            return unsafe_split_Tensor(*args)
-    return _unsafe_split.call(args, kwargs, named=True)
+            return tuple(unsafe_split_Tensor(*args))
+    return as_tuple(_unsafe_split.call(args, kwargs, named=True))
 
 
-_unsafe_split.stub = unsafe_split
+_unsafe_split.function = unsafe_split
 
 _unsafe_split_with_sizes = packet("aten::unsafe_split_with_sizes")
 
@@ -66187,13 +66212,30 @@ def unsafe_split_with_sizes(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if 2 <= count <= 3:
-            return unsafe_split_with_sizes_default(*args)
-    return _unsafe_split_with_sizes.call(args, kwargs, named=True)
+            return tuple(unsafe_split_with_sizes_default(*args))
+    return as_tuple(_unsafe_split_with_sizes.call(args, kwargs, named=True))
 
 
-_unsafe_split_with_sizes.stub = unsafe_split_with_sizes
+_unsafe_split_with_sizes.function = unsafe_split_with_sizes
 
-packet("aten::unsafe_chunk").stub = unsafe_chunk
+_unsafe_chunk = packet("aten::unsafe_chunk")
+
+
+# unsafe_chunk: default
+def unsafe_chunk(
+    self: Tensor = NOT_GIVEN,
+    chunks: int = NOT_GIVEN,
+    dim: int = NOT_GIVEN,
+    **named: Any,
+) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_unsafe_chunk.call_given((self, chunks, dim), named))
+    if dim is NOT_GIVEN:
+        dim = 0
+    return tuple(unsafe_chunk_default(self, chunks, dim))
+
+
+_unsafe_chunk.function = unsafe_chunk
 
 packet("aten::unfold").stub = unfold
 
@@ -66978,11 +67020,11 @@ def meshgrid(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 1:
-            return meshgrid_default(*args)
-    return _meshgrid.call(args, kwargs, named=True)
+            return tuple(meshgrid_default(*args))
+    return as_tuple(_meshgrid.call(args, kwargs, named=True))
 
 
-_meshgrid.stub = meshgrid
+_meshgrid.function = meshgrid
 
 packet("aten::cartesian_prod").stub = cartesian_prod
 
@@ -68242,7 +68284,17 @@ _nonzero.stub = nonzero
 
 packet("aten::argwhere").stub = argwhere
 
-packet("aten::nonzero_numpy").stub = nonzero_numpy
+_nonzero_numpy = packet("aten::nonzero_numpy")
+
+
+# nonzero_numpy: default
+def nonzero_numpy(self: Tensor = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_nonzero_numpy.call_given((self,), named))
+    return tuple(nonzero_numpy_default(self))
+
+
+_nonzero_numpy.function = nonzero_numpy
 
 _tril = packet("aten::tril")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.devices import backend_named, is_array
+from opwright.devices import backend_named, is_array, shape_of
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
 from opwright.layouts import surely_empty
@@ -56,7 +56,7 @@ class Indexable:
     def __getitem__(self, index: Any) -> Any:
         if type(index) in _INTS:
             return _select(self, 0, index)
-        if type(index) is slice and self.shape:  # type: ignore[attr-defined]
+        if type(index) is slice and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
             return _call("alias", "default", self) if viewed is self else viewed
         viewed, indices = _apply_basic(self, _as_tuple(index))
@@ -101,7 +101,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
             named += _consumed(item)
     if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    ndim = len(self.shape)
+    ndim = len(shape_of(self.array))
     if named > ndim:
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
             raise IndexError(_ZERO_DIM)
@@ -191,7 +191,7 @@ def _consumed(item: Any) -> int:
 
 
 def _select(viewed: Any, dim: int, place: int) -> Any:
-    shape = viewed.shape
+    shape = shape_of(viewed.array)
     if not shape:
         raise IndexError(_ZERO_DIM)
     if not is_place(place, shape[dim]):
@@ -203,7 +203,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
-    size = viewed.shape[dim]
+    size = shape_of(viewed.array)[dim]
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)

@@ -18,6 +18,7 @@ from opwright.lost import lost_operators
 from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
+from opwright.size import Size
 from opwright.tensor import Tensor
 from opwright.wrapped_numbers import is_number, takes_numbers
 
@@ -26,6 +27,7 @@ __all__ = ["Packet", "find_packet", "packet"]
 _packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
 _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
+_LISTS: Final = frozenset((list, tuple, Size))
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
 _ONE_ELEMENT: Final = frozenset(
     ["int", "SymInt", "float", "complex", "bool", "SymBool"]
@@ -61,6 +63,17 @@ class Packet:
             is_of_one = any(operator.stub is stub for operator in self.operators.values())
             self._shared.stub = None if is_of_one and len(self.operators) > 1 else stub
         stub.__doc__ = declarations(self.operators.values())  # what `help` has to say beyond the signature
+
+    @property
+    def function(self) -> Callable[..., Any] | None:
+        """The generated function for all overloads, which makes a tuple of the list that calling the packet returns."""
+        return self._shared.generated
+
+    @function.setter
+    def function(self, function: Callable[..., Any]) -> None:
+        self.stub = function
+        with lock:
+            self._shared.stub = None
 
     @property
     def __name__(self) -> str:
@@ -190,7 +203,7 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = type(value)
         if kind in _SIMPLE or isinstance(value, Tensor | np.dtype):
             types.append(kind)
-        elif (kind is list or kind is tuple) and len(value) <= _LONGEST:
+        elif kind in _LISTS and len(value) <= _LONGEST:
             elements = tuple(map(type, value))
             if not _SIMPLE.issuperset(elements):
                 return None

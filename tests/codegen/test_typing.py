@@ -25,7 +25,11 @@ REVEALED = {
     "opwright.max(t, 1)[0]": "Tensor",
     "opwright.zeros([2, 3])": "Tensor",
     "opwright.zeros(2, 3).view(3, 2)": "Tensor",
-    "opwright.split(t, 1)": "list[Tensor]",
+    "opwright.split(t, 1)": "tuple[Tensor, ...]",
+    "t.chunk(2)": "tuple[Tensor, ...]",
+    "opwright.ops.aten.chunk(t, 2)": "list[Tensor]",
+    "t.shape": "Size",
+    "t.shape[:1]": "Size",
     "opwright.equal(t, t)": "bool",
     "opwright.ops.aten.add(t, t)": "Tensor",
     "opwright.ops.aten.add.Tensor(t, t)": "Tensor",
@@ -66,7 +70,7 @@ FIRST_REFUSED = FIRST + len(REVEALED)
 
 def simplified(shown: str) -> str:
     """A type as both checkers show it: without modules and type arguments of arrays."""
-    shown = re.sub(r"\b(?:builtins|opwright\.tensor|numpy)\.", "", shown)
+    shown = re.sub(r"\b(?:builtins|opwright\.tensor|opwright\.size|numpy)\.", "", shown)
     return re.sub(r"ndarray\[.*\]", "ndarray", shown)
 
 

@@ -291,5 +291,5 @@ KEYWORDS = {
     r"nuclear_norm: (axis|dim)= for keepdim is taken": "a bool is an int to us",
     r"unflatten\.int: axis= for dim is taken": "Tensor.unflatten is written in Python there",
     r"to\.other: (other= for other is|tensor= for other is not) taken": "`to` is written by hand there",
-    r"(split|meshgrid|atleast_.d)\W.*": "written in Python there",
+    r"split\.\w+: axis= for dim is taken": "the method is written in Python there",
 }

@@ -24,14 +24,15 @@ class Named:
 
 
 def named_view(
-    callee: str, parameters: Sequence[Parameter], values: Sequence[str], out: Branch | None = None
+    callee: str, parameters: Sequence[Parameter], out: Branch | None = None, *, as_tuple: bool = False
 ) -> Named | None:
-    """What a function of these parameters begins with; `values` are their local names. None where there are none."""
+    """What a function of these parameters begins with, None where there are none. `as_tuple`: lists become tuples."""
     if not parameters:
         return None
-    given = tuple_text(values)
-    text = f"return {callee}.call_given({given}, named)"
-    if len(text) + 8 > LINE:
+    values = [p.name for p in parameters]
+    opening, closing = ("as_tuple(", ")") if as_tuple else ("", "")
+    text = f"return {opening}{callee}.call_given({tuple_text(values)}, named){closing}"
+    if len(text) + 8 > LINE and not as_tuple:
         pad = " " * 12
         row = bracketed("(", values, ")", 12, 1)
         text = f"return {callee}.call_given(\n{pad}{row},\n{pad}named,\n{' ' * 8})"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from opwright_codegen.annotations import Tensors, annotation, return_annotation
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
-from opwright_codegen.names import BuiltinNames
+from opwright_codegen.names import BuiltinNames, returns_list
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
@@ -53,10 +53,11 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
     construction = f"{names.packet} = {made}"
     if len(construction) > LINE:
         construction = f'{names.packet} = packet(\n    "{view.namespace}::{base}"\n)'
-    assignment = _assignment(names.packet, names.function)
+    lists = any(returns_list(o.schema) for o in group)
+    assignment = _assignment(names.packet, names.function, "function" if lists else "stub")
     comment = fill_comment(f"{base}: {', '.join([o.schema.name.shown_overload for o in group])}")
     merged = _merge(group, view.builtins)
-    if merged is not None:
+    if merged is not None and (not lists or len(group) == 1):
         bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
         return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
@@ -69,7 +70,7 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         comment=comment,
         packing=_generic_packing(group, view.builtins),
         counted=tuple(counted_branches(group, view.builtins)),
-        call=f"return {names.packet}.call(args, kwargs, named=True)",
+        call=f"return {'as_tuple(' * lists}{names.packet}.call(args, kwargs, named=True){')' * lists}",
     )
 
 
@@ -96,14 +97,14 @@ def _takes_int(type: Type) -> bool:
     return str(type.base()) in ("int", "SymInt", "Scalar", "number", "float", "bool", "complex", "Any", "t")
 
 
-def _assignment(packet: str, function: str) -> str:
+def _assignment(packet: str, function: str, attribute: str = "stub") -> str:
     """The statement that gives a Packet its function."""
-    text = f"{packet}.stub = {function}"
+    text = f"{packet}.{attribute} = {function}"
     if len(text) <= LINE:
         return text
     if packet.startswith("packet("):
-        return f"packet(\n    {packet[7:-1]}\n).stub = {function}"
-    return f"{packet}.stub = (\n    {function}\n)"
+        return f"packet(\n    {packet[7:-1]}\n).{attribute} = {function}"
+    return f"{packet}.{attribute} = (\n    {function}\n)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,10 @@ class _Merged:
             bare,
             signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
             packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
-            named=named_view(name, first.parameters, [p.name for p in first.parameters], self._with_out(builtins)),
+            named=named_view(name, first.parameters, self._with_out(builtins), as_tuple=returns_list(first.schema)),
         )
+        if returns_list(first.schema):
+            return replace(bare, call=_stub_call(first, 4, f"{builtins['tuple']}(", ")"))
         if len(self.overloads) == 1:
             if first.operator.is_composite:  # which takes longer than a call
                 return replace(bare, call=_stub_call(first, 4))
@@ -204,6 +207,8 @@ class _Merged:
         return f"return {packet}.call(\n{pad}    {row},\n{pad}    {named_row},\n{pad})"
 
     def _returned(self, builtins: BuiltinNames) -> str:
+        if returns_list(self.overloads[0].schema):
+            return f"{builtins['tuple']}[Tensor, ...]"
         found = {return_annotation(o.schema.returns, builtins) for o in self.overloads}
         return found.pop() if len(found) == 1 and not self.outs else "Any"
 
@@ -258,9 +263,9 @@ def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None
             return None
 
 
-def _stub_call(view: OperatorView, indent: int) -> str:
+def _stub_call(view: OperatorView, indent: int, opening: str = "", closing: str = "") -> str:
     arguments = [f"{p.name}={p.name}" if p.argument.kwarg_only else p.name for p in view.parameters]
-    return bracketed(f"return {view.stub}(", arguments, ")", indent)
+    return bracketed(f"return {opening}{view.stub}(", arguments, f"){closing}", indent)
 
 
 def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:

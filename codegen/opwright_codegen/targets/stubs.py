@@ -56,7 +56,7 @@ def context(view: NamespaceView) -> dict[str, object]:
     lookups = Lookups(view.builtins)
     maker = _StubMaker(view, lookups)
     stubs = [
-        maker.stub(operator, is_function=len(view.packets[operator.schema.name.base]) == 1)
+        maker.stub(operator, is_function=view.names.packets[operator.schema.name.base].packet is None)
         for operator in view.operators.values()
     ]
     packets = [packet_view(base, group, view, lookups) for base, group in view.packets.items()]
@@ -81,6 +81,8 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     words |= words_in([each.signature for each in (*stubs, *packets)]) & {"Any", "NOT_GIVEN"}
+    words |= words_in([packet.call for packet in packets]) & {"as_tuple"}
+    words |= words_in([packet.named.call for packet in packets if packet.named is not None]) & {"as_tuple"}
     if any(stub.result is not None for stub in stubs):
         words |= {"NamedTuple", "show_result"}
     if any(lookup is not None and lookup.keys for lookup in found):
@@ -111,7 +113,7 @@ class _StubMaker:
         else:
             if is_function:
                 parameters = self._function_parameters(view)
-                named = named_view(view.private, view.parameters, [p.name for p in view.parameters])
+                named = named_view(view.private, view.parameters)
             else:
                 parameters = parameter_list(view.parameters, self._builtins, view.ints)
             renamed = ()

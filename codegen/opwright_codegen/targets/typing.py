@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from opwright_codegen.annotations import Tensors, annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import bracketed
-from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
+from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
 from opwright_codegen.targets.stubs import public_names
@@ -113,8 +113,11 @@ def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str,
 
 
 def _operator(operator: OperatorView, view: NamespaceView, kind: str, typed: _Typed) -> TypedOperator:
-    names = _NAMINGS if len(view.packets[operator.schema.name.base]) == 1 else _NAMINGS[:1]
-    return TypedOperator(kind, typed.call(operator), typed.functions(operator, operator.stub, names))
+    is_function = view.names.packets[operator.schema.name.base].packet is None
+    names = _NAMINGS if is_function else _NAMINGS[:1]
+    return TypedOperator(
+        kind, typed.call(operator), typed.functions(operator, operator.stub, names, lists=not is_function)
+    )
 
 
 def _packet(
@@ -126,7 +129,7 @@ def _packet(
     namer: Namer,
 ) -> TypedPacket:
     name = view.names.packets[base].function
-    alias = group[0].stub if len(group) == 1 else ""
+    alias = group[0].stub if view.names.packets[base].packet is None else ""
     calls = tuple([typed[not _has_tensor(o)].call(o) for o in group])
     functions = tuple([text for o in group for text in typed[not _has_tensor(o)].functions(o, name, _NAMINGS)])
     attributes = tuple(
@@ -183,15 +186,18 @@ class _Typed:
         """The `__call__` of an operator or packet."""
         return bracketed("def __call__(", ["_op", *self._parameters_of(view)], self._tail(view), 4)
 
-    def functions(self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
-        """A function, declared once for each naming that changes something; out variants have the schema's names."""
+    def functions(
+        self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]], *, lists: bool = False
+    ) -> tuple[str, ...]:
+        """A function, declared once for each naming that changes something; out variants have the schema's names.
+        `lists`: it returns the lists that operators return, where other functions make them tuples."""
         parameters = self._one_by_one(view, self._parameters_of(view))
         found = {}
         for naming in namings:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
             wanted = naming.keys() - {"self", "input"}
             if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
-                found[bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view))] = None
+                found[bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists))] = None
             if view.schema.kind is SchemaKind.OUT:
                 break
         return tuple(found)
@@ -203,7 +209,9 @@ class _Typed:
             parameters[at : at + 1] = ["*args: Any"]
         return parameters
 
-    def _tail(self, view: OperatorView) -> str:
+    def _tail(self, view: OperatorView, lists: bool = True) -> str:
+        if not lists and returns_list(view.schema):
+            return f") -> {self._builtins['tuple']}[{self._returned}, ...]: ..."
         return f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}: ..."
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
@@ -213,7 +221,7 @@ class _Typed:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
-            tail = f") -> {self._returned_by(view)}: ..."
+            tail = self._tail(view, lists=False)
             parameters = self._one_by_one(view, self._list(others))
             for naming in _NAMINGS:
                 found[bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)] = None

@@ -14,6 +14,7 @@ from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
 from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
+from opwright.devices import shape_of
 from opwright.dtypes import INEXACT
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.signature import Signature
@@ -66,7 +67,7 @@ def record(result: Tensor, node: Node) -> Tensor:
     cannot have a gradient gets no history."""
     node.sequence = next_sequence()
     node.extra = None
-    node.shape = result.shape
+    node.shape = shape_of(result.array)
     node.dtype = dtype = result.dtype
     if dtype not in INEXACT:
         return result
@@ -218,7 +219,7 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
     """
     node.sequence = next_sequence()
     node.extra = None
-    node.shape = tensor.shape
+    node.shape = shape_of(tensor.array)
     node.dtype = dtype = tensor.dtype
     if dtype not in INEXACT:
         return tensor

@@ -16,7 +16,7 @@ from opwright.keys import ARRAYS
 from opwright.keywords import NOT_GIVEN
 from opwright.options import Layout
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -351,7 +351,7 @@ def pieces_default(self: Tensor) -> list[Tensor]:
 
 _pieces_default.stub = pieces_default
 
-_each = declare(
+_each_default = declare(
     "demo::each",
     "(Tensor[] self) -> Tensor[]",
     (("self", "Tensor[]"),),
@@ -360,11 +360,9 @@ _each = declare(
 
 
 # each(Tensor[] self) -> Tensor[]
-def each(self: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _each.call_given((self,), named)
+def each_default(self: Sequence[Tensor]) -> list[Tensor]:
     if type(self) is not list:
-        return _each.call(self)
+        return _each_default.call(self)
     modes = active_modes()
     try:
         keys = 0
@@ -372,15 +370,15 @@ def each(self: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> list[Tensor]:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _each.table[keys]
+        kernel = _each_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self)
-    return _each.call(self)
+    return _each_default.call(self)
 
 
-_each.stub = each
+_each_default.stub = each_default
 
 _ramp_default = declare(
     "demo::ramp",
@@ -632,13 +630,23 @@ def pieces(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 1:
-            return pieces_default(*args)
-    return _pieces.call(args, kwargs, named=True)
+            return tuple(pieces_default(*args))
+    return as_tuple(_pieces.call(args, kwargs, named=True))
 
 
-_pieces.stub = pieces
+_pieces.function = pieces
 
-packet("demo::each").stub = each
+_each = packet("demo::each")
+
+
+# each: default
+def each(self: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_each.call_given((self,), named))
+    return tuple(each_default(self))
+
+
+_each.function = each
 
 _ramp = packet("demo::ramp")
 

@@ -12,6 +12,7 @@ from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
+from opwright.returns import as_tuple
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -121,7 +122,7 @@ def weighted(tensors: Sequence[Tensor] = NOT_GIVEN, weights: Sequence[Tensor] | 
 
 _weighted.stub = weighted
 
-_copies = declare(
+_copies_default = declare(
     "demo::copies",
     "(Tensor self, int count) -> Tensor[]",
     (("self", "Tensor"), ("count", "int")),
@@ -130,33 +131,31 @@ _copies = declare(
 
 
 # copies(Tensor self, int count) -> Tensor[]
-def copies(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _copies.call_given((self, count), named)
+def copies_default(self: Tensor, count: int) -> list[Tensor]:
     if type(count) is not int:
-        count = _copies.convert(1, count)
+        count = _copies_default.convert(1, count)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _copies.table[ARRAYS]
+            kernel = _copies_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, count)
-        return _copies.call(self, count)
+        return _copies_default.call(self, count)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _copies.table[keys]
+        kernel = _copies_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, count)
-    return _copies.call(self, count)
+    return _copies_default.call(self, count)
 
 
-_copies.stub = copies
+_copies_default.stub = copies_default
 
 _join_out = declare(
     "demo::join.out",
@@ -213,4 +212,14 @@ packet("demo::pick").stub = pick
 
 packet("demo::weighted").stub = weighted
 
-packet("demo::copies").stub = copies
+_copies = packet("demo::copies")
+
+
+# copies: default
+def copies(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_copies.call_given((self, count), named))
+    return tuple(copies_default(self, count))
+
+
+_copies.function = copies

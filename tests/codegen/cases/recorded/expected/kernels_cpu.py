@@ -172,7 +172,7 @@ def halves(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-def pieces(self: Tensor, size: int) -> list[Tensor]:
+def pieces_default(self: Tensor, size: int) -> list[Tensor]:
     result = kernels.pieces(self.array, size)
     return [wrap(item) for item in result]
 

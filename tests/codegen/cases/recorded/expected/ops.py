@@ -14,7 +14,7 @@ from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
 from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -281,7 +281,7 @@ def halves(self: Tensor = NOT_GIVEN, **named: Any) -> halves_result:
 _halves.stub = halves
 _halves.result = halves_result
 
-_pieces = declare(
+_pieces_default = declare(
     "demo::pieces",
     "(Tensor self, int size) -> Tensor[]",
     (("self", "Tensor"), ("size", "int")),
@@ -290,33 +290,31 @@ _pieces = declare(
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-def pieces(self: Tensor = NOT_GIVEN, size: int = NOT_GIVEN, **named: Any) -> list[Tensor]:
-    if named:
-        return _pieces.call_given((self, size), named)
+def pieces_default(self: Tensor, size: int) -> list[Tensor]:
     if type(size) is not int:
-        size = _pieces.convert(1, size)
+        size = _pieces_default.convert(1, size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _pieces.table[ARRAYS]
+            kernel = _pieces_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, size)
-        return _pieces.call(self, size)
+        return _pieces_default.call(self, size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _pieces.table[keys]
+        kernel = _pieces_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, size)
-    return _pieces.call(self, size)
+    return _pieces_default.call(self, size)
 
 
-_pieces.stub = pieces
+_pieces_default.stub = pieces_default
 
 _shift = declare(
     "demo::shift",
@@ -599,7 +597,17 @@ packet("demo::pick").stub = pick
 
 packet("demo::halves").stub = halves
 
-packet("demo::pieces").stub = pieces
+_pieces = packet("demo::pieces")
+
+
+# pieces: default
+def pieces(self: Tensor = NOT_GIVEN, size: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_pieces.call_given((self, size), named))
+    return tuple(pieces_default(self, size))
+
+
+_pieces.function = pieces
 
 packet("demo::shift").stub = shift
 
