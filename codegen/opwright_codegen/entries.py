@@ -41,7 +41,7 @@ KEYS: Mapping[str, values.Reader] = {
     "autocast": values.one_of("autocast policy", AUTOCAST_POLICIES),
     "batch": values.read_text,
 }
-ALL_KEYS = ("func", "tags", *KEYS)
+ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 
 
 def read_operators(source: Source, tags: Collection[str], errors: Errors) -> Iterator[Operator]:
@@ -93,7 +93,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
                 schema = read_schema(value, source)
             elif name in KEYS:
                 fields[name] = KEYS[name](value, source)
-            elif name != "tags":
+            elif name not in ("tags", "variant_tags"):
                 raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
         except SchemaError as error:
             errors.add(error)
@@ -106,6 +106,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
     if schema is None:
         return None
     fields["tags"] = _implied_tags(schema, tags) | _read_tag_names(node.pairs.get("tags"), source, tags, errors)
+    fields["variant_tags"] = _read_variant_tags(node.pairs.get("variant_tags"), source, tags, errors)
     fields["dispatch"] = _full_dispatch(schema, fields, "dispatch" in node.pairs, location)
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
 
@@ -156,6 +157,20 @@ def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], e
         errors.add(error)
         return frozenset()
     return frozenset(scalar.text for scalar in scalars)
+
+
+def _read_variant_tags(
+    pair: Pair | None, source: Source, known: Collection[str], errors: Errors
+) -> dict[str, frozenset[str]]:
+    """The tags of made variants, by their names without namespace."""
+    if pair is None:
+        return {}
+    node = pair[1]
+    if type(node) is not MappingNode:
+        hint = "write {add.out: pointwise}"
+        errors.add(values.wrong_type("a mapping from variants to tags", node, source, hint))
+        return {}
+    return {name: _read_tag_names(found, source, known, errors) for name, found in node.pairs.items()}
 
 
 def _full_dispatch(

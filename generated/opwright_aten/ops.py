@@ -764,7 +764,7 @@ _add_Tensor = declare(
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
     where="schemas/pointwise.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -799,8 +799,8 @@ _add_Scalar = declare(
     "aten::add.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:14",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:16",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -838,8 +838,8 @@ _sub_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:21",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:25",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -874,8 +874,8 @@ _sub_Scalar = declare(
     "aten::sub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:28",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:34",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -913,7 +913,7 @@ _rsub_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:35",
+    where="schemas/pointwise.yaml:43",
     tags=("pt2_compliant_tag",),
 )
 
@@ -949,8 +949,8 @@ _rsub_Scalar = declare(
     "aten::rsub.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:41",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:49",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -987,8 +987,8 @@ _mul_Tensor = declare(
     "aten::mul.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:47",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:56",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1021,8 +1021,8 @@ _mul_Scalar = declare(
     "aten::mul.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:54",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:65",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1057,8 +1057,8 @@ _div_Tensor = declare(
     "aten::div.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:61",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:74",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1091,8 +1091,8 @@ _div_Scalar = declare(
     "aten::div.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:68",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:83",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1128,8 +1128,8 @@ _div_Tensor_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:75",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:92",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1165,8 +1165,8 @@ _div__Tensor_mode = declare(
     "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:79",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:97",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1202,8 +1202,8 @@ _div_out_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:83",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:102",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1221,8 +1221,8 @@ _div_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:89",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:109",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1259,7 +1259,7 @@ _floor_divide_default = declare(
     "aten::floor_divide",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:96",
+    where="schemas/pointwise.yaml:118",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1293,7 +1293,7 @@ _floor_divide__Tensor = declare(
     "aten::floor_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:100",
+    where="schemas/pointwise.yaml:122",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -1328,7 +1328,7 @@ _floor_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:104",
+    where="schemas/pointwise.yaml:126",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -1344,7 +1344,7 @@ _floor_divide_Scalar = declare(
     "aten::floor_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:110",
+    where="schemas/pointwise.yaml:132",
     tags=("pt2_compliant_tag",),
 )
 
@@ -1380,8 +1380,8 @@ _remainder_Tensor = declare(
     "aten::remainder.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:117",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:140",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1414,8 +1414,8 @@ _remainder_Scalar = declare(
     "aten::remainder.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:124",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:149",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1450,8 +1450,8 @@ _remainder_Scalar_Tensor = declare(
     "aten::remainder.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:131",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:158",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1486,8 +1486,8 @@ _pow_Tensor_Tensor = declare(
     "aten::pow.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:137",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:165",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1520,8 +1520,8 @@ _pow__Tensor = declare(
     "aten::pow_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:141",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:170",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1555,8 +1555,8 @@ _pow_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:145",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:175",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1571,8 +1571,8 @@ _pow_Tensor_Scalar = declare(
     "aten::pow.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:151",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:182",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1607,8 +1607,8 @@ _pow__Scalar = declare(
     "aten::pow_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:155",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:187",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1644,8 +1644,8 @@ _pow_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:159",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:192",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1662,8 +1662,8 @@ _pow_Scalar = declare(
     "aten::pow.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:165",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:199",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1698,8 +1698,8 @@ _maximum_default = declare(
     "aten::maximum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:171",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:207",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1732,8 +1732,8 @@ _minimum_default = declare(
     "aten::minimum",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:178",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:216",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1766,8 +1766,8 @@ _atan2_default = declare(
     "aten::atan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:185",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:225",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1800,8 +1800,8 @@ _clamp_default = declare(
     "aten::clamp",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/pointwise.yaml:192",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:234",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1838,8 +1838,8 @@ _clamp_Tensor = declare(
     "aten::clamp.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/pointwise.yaml:199",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:243",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1881,8 +1881,8 @@ _fmod_Tensor = declare(
     "aten::fmod.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:206",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:252",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1915,8 +1915,8 @@ _fmod_Scalar = declare(
     "aten::fmod.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:213",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:261",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1951,8 +1951,8 @@ _fmax_default = declare(
     "aten::fmax",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:220",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:270",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -1985,8 +1985,8 @@ _fmin_default = declare(
     "aten::fmin",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:227",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:279",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2019,8 +2019,8 @@ _hypot_default = declare(
     "aten::hypot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:234",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:288",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2053,8 +2053,8 @@ _copysign_Tensor = declare(
     "aten::copysign.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:241",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:297",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2087,8 +2087,8 @@ _copysign_Scalar = declare(
     "aten::copysign.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:248",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:306",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2123,8 +2123,8 @@ _nextafter_default = declare(
     "aten::nextafter",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:255",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:315",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2157,8 +2157,8 @@ _heaviside_default = declare(
     "aten::heaviside",
     "(Tensor self, Tensor values) -> Tensor",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="schemas/pointwise.yaml:262",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:324",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2191,8 +2191,8 @@ _logaddexp_default = declare(
     "aten::logaddexp",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:269",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:333",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2225,8 +2225,8 @@ _logaddexp2_default = declare(
     "aten::logaddexp2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:276",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:342",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2259,8 +2259,8 @@ _gcd_default = declare(
     "aten::gcd",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:283",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:351",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2293,8 +2293,8 @@ _lcm_default = declare(
     "aten::lcm",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:290",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:360",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2327,8 +2327,8 @@ _clamp_min_default = declare(
     "aten::clamp_min",
     "(Tensor self, Scalar min) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="schemas/pointwise.yaml:297",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:369",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2363,8 +2363,8 @@ _clamp_min_Tensor = declare(
     "aten::clamp_min.Tensor",
     "(Tensor self, Tensor min) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="schemas/pointwise.yaml:304",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:378",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2397,8 +2397,8 @@ _clamp_max_default = declare(
     "aten::clamp_max",
     "(Tensor self, Scalar max) -> Tensor",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="schemas/pointwise.yaml:311",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:387",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2433,8 +2433,8 @@ _clamp_max_Tensor = declare(
     "aten::clamp_max.Tensor",
     "(Tensor self, Tensor max) -> Tensor",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="schemas/pointwise.yaml:318",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:396",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2467,8 +2467,8 @@ _lerp_Scalar = declare(
     "aten::lerp.Scalar",
     "(Tensor self, Tensor end, Scalar weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="schemas/pointwise.yaml:325",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:405",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2503,8 +2503,8 @@ _lerp_Tensor = declare(
     "aten::lerp.Tensor",
     "(Tensor self, Tensor end, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="schemas/pointwise.yaml:332",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:414",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2538,8 +2538,8 @@ _addcmul_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:339",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:423",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2575,8 +2575,8 @@ _addcdiv_default = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:346",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:432",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2611,8 +2611,8 @@ _ldexp_Tensor = declare(
     "aten::ldexp.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:353",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:441",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2645,8 +2645,8 @@ _float_power_Tensor_Tensor = declare(
     "aten::float_power.Tensor_Tensor",
     "(Tensor self, Tensor exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:360",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:450",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2680,8 +2680,8 @@ _float_power_Tensor_Tensor_out = declare(
     "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:363",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:454",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2696,8 +2696,8 @@ _float_power__Tensor = declare(
     "aten::float_power_.Tensor",
     "(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:365",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:457",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2730,8 +2730,8 @@ _float_power_Tensor_Scalar = declare(
     "aten::float_power.Tensor_Scalar",
     "(Tensor self, Scalar exponent) -> Tensor",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:368",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:461",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2767,8 +2767,8 @@ _float_power_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:371",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:465",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2785,8 +2785,8 @@ _float_power__Scalar = declare(
     "aten::float_power_.Scalar",
     "(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     (("self", "Tensor"), ("exponent", "Scalar")),
-    where="schemas/pointwise.yaml:373",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:468",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2821,8 +2821,8 @@ _float_power_Scalar = declare(
     "aten::float_power.Scalar",
     "(Scalar self, Tensor exponent) -> Tensor",
     (("self", "Scalar"), ("exponent", "Tensor")),
-    where="schemas/pointwise.yaml:376",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:472",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2858,8 +2858,8 @@ _float_power_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:378",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:475",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2876,8 +2876,8 @@ _where_self = declare(
     "aten::where.self",
     "(Tensor condition, Tensor self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:380",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:478",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -2910,7 +2910,7 @@ _where_ScalarSelf = declare(
     "aten::where.ScalarSelf",
     "(Tensor condition, Scalar self, Tensor other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:387",
+    where="schemas/pointwise.yaml:487",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2946,7 +2946,7 @@ _where_ScalarOther = declare(
     "aten::where.ScalarOther",
     "(Tensor condition, Tensor self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:392",
+    where="schemas/pointwise.yaml:492",
     tags=("pt2_compliant_tag",),
 )
 
@@ -2982,7 +2982,7 @@ _where_Scalar = declare(
     "aten::where.Scalar",
     "(Tensor condition, Scalar self, Scalar other) -> Tensor",
     (("condition", "Tensor"), ("self", "Scalar"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:398",
+    where="schemas/pointwise.yaml:498",
     tags=("pt2_compliant_tag",),
 )
 
@@ -3020,8 +3020,8 @@ _neg_default = declare(
     "aten::neg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:405",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:505",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3054,8 +3054,8 @@ _abs_default = declare(
     "aten::abs",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:412",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:514",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3088,8 +3088,8 @@ _exp_default = declare(
     "aten::exp",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:419",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:523",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3122,8 +3122,8 @@ _expm1_default = declare(
     "aten::expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:426",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:532",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3156,8 +3156,8 @@ _log_default = declare(
     "aten::log",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:433",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:541",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3190,8 +3190,8 @@ _log1p_default = declare(
     "aten::log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:440",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:550",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3224,8 +3224,8 @@ _log2_default = declare(
     "aten::log2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:447",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:559",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3258,8 +3258,8 @@ _sqrt_default = declare(
     "aten::sqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:454",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:568",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3292,8 +3292,8 @@ _sin_default = declare(
     "aten::sin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:461",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:577",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3326,8 +3326,8 @@ _cos_default = declare(
     "aten::cos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:468",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:586",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3360,8 +3360,8 @@ _tan_default = declare(
     "aten::tan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:475",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:595",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3394,8 +3394,8 @@ _tanh_default = declare(
     "aten::tanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:482",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:604",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3428,8 +3428,8 @@ _reciprocal_default = declare(
     "aten::reciprocal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:489",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:613",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3462,8 +3462,8 @@ _rsqrt_default = declare(
     "aten::rsqrt",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:496",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:622",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3496,8 +3496,8 @@ _sigmoid_default = declare(
     "aten::sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:503",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:631",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3530,8 +3530,8 @@ _floor_default = declare(
     "aten::floor",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:510",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:640",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3564,8 +3564,8 @@ _ceil_default = declare(
     "aten::ceil",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:517",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:649",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3598,8 +3598,8 @@ _trunc_default = declare(
     "aten::trunc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:524",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:658",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3632,8 +3632,8 @@ _round_default = declare(
     "aten::round",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:531",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:667",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3667,8 +3667,8 @@ _round_decimals = declare(
     "(Tensor self, *, int decimals) -> Tensor",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:538",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:676",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3703,8 +3703,8 @@ _sign_default = declare(
     "aten::sign",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:545",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:685",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3737,8 +3737,8 @@ _asin_default = declare(
     "aten::asin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:552",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:694",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3771,8 +3771,8 @@ _acos_default = declare(
     "aten::acos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:559",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:703",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3805,8 +3805,8 @@ _atan_default = declare(
     "aten::atan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:566",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:712",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3839,8 +3839,8 @@ _sinh_default = declare(
     "aten::sinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:573",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:721",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3873,8 +3873,8 @@ _cosh_default = declare(
     "aten::cosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:580",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:730",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3907,8 +3907,8 @@ _asinh_default = declare(
     "aten::asinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:587",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:739",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3941,8 +3941,8 @@ _acosh_default = declare(
     "aten::acosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:594",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:748",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -3975,8 +3975,8 @@ _atanh_default = declare(
     "aten::atanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:601",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:757",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4009,8 +4009,8 @@ _exp2_default = declare(
     "aten::exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:608",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:766",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4043,8 +4043,8 @@ _log10_default = declare(
     "aten::log10",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:615",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:775",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4077,8 +4077,8 @@ _deg2rad_default = declare(
     "aten::deg2rad",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:622",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:784",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4111,8 +4111,8 @@ _rad2deg_default = declare(
     "aten::rad2deg",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:629",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:793",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4145,8 +4145,8 @@ _frac_default = declare(
     "aten::frac",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:636",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:802",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4179,8 +4179,8 @@ _sgn_default = declare(
     "aten::sgn",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:643",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:811",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4213,8 +4213,8 @@ _angle_default = declare(
     "aten::angle",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:650",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:820",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4247,8 +4247,8 @@ __conj_physical_default = declare(
     "aten::_conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:657",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:829",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4281,8 +4281,8 @@ _nan_to_num_default = declare(
     "aten::nan_to_num",
     "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="schemas/pointwise.yaml:664",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:837",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4326,8 +4326,8 @@ _isinf_default = declare(
     "aten::isinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:671",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:846",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4360,8 +4360,8 @@ _isposinf_default = declare(
     "aten::isposinf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:678",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:854",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4394,8 +4394,8 @@ _isneginf_default = declare(
     "aten::isneginf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:685",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:863",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4428,7 +4428,7 @@ _isreal = declare(
     "aten::isreal",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:692",
+    where="schemas/pointwise.yaml:872",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4464,8 +4464,8 @@ _signbit_default = declare(
     "aten::signbit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:698",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:878",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4498,8 +4498,8 @@ _positive = declare(
     "aten::positive",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:705",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:887",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4534,7 +4534,7 @@ _conj = declare(
     "aten::conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:708",
+    where="schemas/pointwise.yaml:891",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4570,8 +4570,8 @@ _conj_physical_default_ = declare(
     "aten::conj_physical",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:711",
-    tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:894",
+    tags=("maybe_aliasing_or_mutating", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4604,8 +4604,8 @@ _conj_physical_ = declare(
     "aten::conj_physical_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:717",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:900",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4641,8 +4641,8 @@ _conj_physical_out_ = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:723",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:907",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4657,7 +4657,7 @@ _resolve_conj = declare(
     "aten::resolve_conj",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:728",
+    where="schemas/pointwise.yaml:913",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4693,7 +4693,7 @@ _resolve_neg = declare(
     "aten::resolve_neg",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:731",
+    where="schemas/pointwise.yaml:916",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4729,7 +4729,7 @@ _is_conj = declare(
     "aten::is_conj",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:734",
+    where="schemas/pointwise.yaml:919",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4765,7 +4765,7 @@ _is_neg = declare(
     "aten::is_neg",
     "(Tensor self) -> bool",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:737",
+    where="schemas/pointwise.yaml:922",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4801,7 +4801,7 @@ _complex_default = declare(
     "aten::complex",
     "(Tensor real, Tensor imag) -> Tensor",
     (("real", "Tensor"), ("imag", "Tensor")),
-    where="schemas/pointwise.yaml:740",
+    where="schemas/pointwise.yaml:925",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4835,7 +4835,7 @@ _polar_default = declare(
     "aten::polar",
     "(Tensor abs, Tensor angle) -> Tensor",
     (("abs", "Tensor"), ("angle", "Tensor")),
-    where="schemas/pointwise.yaml:746",
+    where="schemas/pointwise.yaml:932",
     tags=("pt2_compliant_tag",),
 )
 
@@ -4869,8 +4869,8 @@ _relu_default = declare(
     "aten::relu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:939",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4904,8 +4904,8 @@ _gelu_default = declare(
     "(Tensor self, *, str approximate='none') -> Tensor",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:948",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4940,8 +4940,8 @@ _square_default = declare(
     "aten::square",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:765",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:956",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -4974,8 +4974,8 @@ _square_ = declare(
     "aten::square_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:770",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:962",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5011,8 +5011,8 @@ _square_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:775",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:968",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5027,8 +5027,8 @@ _bitwise_not_default = declare(
     "aten::bitwise_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:973",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5061,8 +5061,8 @@ _logical_not_default = declare(
     "aten::logical_not",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:982",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5095,8 +5095,8 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:793",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:991",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5129,8 +5129,8 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:801",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1000",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5165,8 +5165,8 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1009",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5199,8 +5199,8 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1018",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5235,8 +5235,8 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:823",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1027",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5271,8 +5271,8 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1034",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5305,8 +5305,8 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1043",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5341,8 +5341,8 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:843",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1052",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5377,8 +5377,8 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1059",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5411,8 +5411,8 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1068",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5447,8 +5447,8 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:863",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1077",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5483,8 +5483,8 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1084",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5517,8 +5517,8 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1093",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5553,8 +5553,8 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:883",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1102",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5589,8 +5589,8 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1109",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5623,8 +5623,8 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1118",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5659,8 +5659,8 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:903",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1127",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5695,8 +5695,8 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1134",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5729,8 +5729,8 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1143",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5765,8 +5765,8 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1152",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5799,8 +5799,8 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1161",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5835,8 +5835,8 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1170",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5869,8 +5869,8 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1179",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5903,8 +5903,8 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1188",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5937,8 +5937,8 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1199",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -5971,8 +5971,8 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1208",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6007,8 +6007,8 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1217",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6041,8 +6041,8 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1226",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6077,8 +6077,8 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1235",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6111,8 +6111,8 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1244",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6147,8 +6147,8 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1253",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6181,8 +6181,8 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1262",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6217,8 +6217,8 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1271",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6251,8 +6251,8 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1280",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6287,8 +6287,8 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1289",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6321,8 +6321,8 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
-    tags=("pt2_compliant_tag",),
+    where="schemas/pointwise.yaml:1298",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6358,7 +6358,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
+    where="schemas/pointwise.yaml:1307",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6403,7 +6403,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
+    where="schemas/pointwise.yaml:1314",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6450,7 +6450,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
+    where="schemas/pointwise.yaml:1321",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6502,7 +6502,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1062",
+    where="schemas/pointwise.yaml:1328",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6557,7 +6557,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1065",
+    where="schemas/pointwise.yaml:1331",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6606,8 +6606,8 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1071",
-    tags=("data_dependent_output", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1337",
+    tags=("data_dependent_output", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6643,7 +6643,7 @@ _erf_default = declare(
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
     where="schemas/special.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6676,8 +6676,8 @@ _erfc_default = declare(
     "aten::erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:14",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:16",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6710,8 +6710,8 @@ _erfinv_default = declare(
     "aten::erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:21",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:25",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6744,8 +6744,8 @@ _special_erfcx_default = declare(
     "aten::special_erfcx",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:28",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:34",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6778,7 +6778,7 @@ _special_ndtr_default = declare(
     "aten::special_ndtr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:34",
+    where="schemas/special.yaml:42",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6813,7 +6813,7 @@ _special_ndtr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:38",
+    where="schemas/special.yaml:46",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -6829,8 +6829,8 @@ _special_ndtri_default = declare(
     "aten::special_ndtri",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:42",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:50",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6863,8 +6863,8 @@ _special_log_ndtr_default = declare(
     "aten::special_log_ndtr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:48",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:58",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6897,8 +6897,8 @@ _lgamma_default = declare(
     "aten::lgamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:56",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:68",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6931,8 +6931,8 @@ _digamma_default = declare(
     "aten::digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:63",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:77",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -6965,8 +6965,8 @@ _polygamma_default = declare(
     "aten::polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="schemas/special.yaml:70",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:86",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7001,8 +7001,8 @@ _polygamma_ = declare(
     "aten::polygamma_",
     "(Tensor(a!) self, int n) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/special.yaml:77",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:95",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7039,8 +7039,8 @@ _mvlgamma_default = declare(
     "aten::mvlgamma",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:82",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:101",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7075,8 +7075,8 @@ _mvlgamma_ = declare(
     "aten::mvlgamma_",
     "(Tensor(a!) self, int p) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:85",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:105",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7114,8 +7114,8 @@ _mvlgamma_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:88",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:109",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7132,8 +7132,8 @@ _special_zeta_default = declare(
     "aten::special_zeta",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:90",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:112",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7166,8 +7166,8 @@ _special_zeta_self_scalar = declare(
     "aten::special_zeta.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:96",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:120",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7202,8 +7202,8 @@ _special_zeta_other_scalar = declare(
     "aten::special_zeta.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:102",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:128",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7238,8 +7238,8 @@ _i0_default = declare(
     "aten::i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:110",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:138",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7272,8 +7272,8 @@ _special_i0e_default = declare(
     "aten::special_i0e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:117",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:147",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7306,8 +7306,8 @@ _special_i1_default = declare(
     "aten::special_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:123",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:155",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7340,8 +7340,8 @@ _special_i1e_default = declare(
     "aten::special_i1e",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:129",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:163",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7374,8 +7374,8 @@ _special_modified_bessel_i0_default = declare(
     "aten::special_modified_bessel_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:135",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:171",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7408,8 +7408,8 @@ _special_modified_bessel_i1_default = declare(
     "aten::special_modified_bessel_i1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:141",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:179",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7442,8 +7442,8 @@ _logit_default = declare(
     "aten::logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:149",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:189",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7478,8 +7478,8 @@ _sinc_default = declare(
     "aten::sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:156",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:198",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7512,8 +7512,8 @@ _special_entr_default = declare(
     "aten::special_entr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:163",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:207",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7546,8 +7546,8 @@ _xlogy_Tensor = declare(
     "aten::xlogy.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:169",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:215",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7580,8 +7580,8 @@ _xlogy__Tensor = declare(
     "aten::xlogy_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:173",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:220",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7615,8 +7615,8 @@ _xlogy_OutTensor = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:177",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:225",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7631,8 +7631,8 @@ _xlogy_Scalar_Self = declare(
     "aten::xlogy.Scalar_Self",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:183",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:232",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7668,8 +7668,8 @@ _xlogy_OutScalar_Self = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:186",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:236",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7686,8 +7686,8 @@ _xlogy_Scalar_Other = declare(
     "aten::xlogy.Scalar_Other",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:192",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:243",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7722,7 +7722,7 @@ _xlogy__Scalar_Other = declare(
     "aten::xlogy_.Scalar_Other",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:196",
+    where="schemas/special.yaml:248",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -7759,8 +7759,8 @@ _xlogy_OutScalar_Other = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:200",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:252",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7777,8 +7777,8 @@ _special_xlog1py_default = declare(
     "aten::special_xlog1py",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:206",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:259",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7811,8 +7811,8 @@ _special_xlog1py_self_scalar = declare(
     "aten::special_xlog1py.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:212",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:267",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7847,8 +7847,8 @@ _special_xlog1py_other_scalar = declare(
     "aten::special_xlog1py.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:218",
-    tags=("pt2_compliant_tag",),
+    where="schemas/special.yaml:275",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -7883,7 +7883,7 @@ _special_erf_default = declare(
     "aten::special_erf",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:226",
+    where="schemas/special.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7918,7 +7918,7 @@ _special_erf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:230",
+    where="schemas/special.yaml:289",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7934,7 +7934,7 @@ _special_erfc_default = declare(
     "aten::special_erfc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:234",
+    where="schemas/special.yaml:293",
     tags=("pt2_compliant_tag",),
 )
 
@@ -7969,7 +7969,7 @@ _special_erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:238",
+    where="schemas/special.yaml:297",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -7985,7 +7985,7 @@ _special_erfinv_default = declare(
     "aten::special_erfinv",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:242",
+    where="schemas/special.yaml:301",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8020,7 +8020,7 @@ _special_erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:246",
+    where="schemas/special.yaml:305",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8036,7 +8036,7 @@ _special_gammaln_default = declare(
     "aten::special_gammaln",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:250",
+    where="schemas/special.yaml:309",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8071,7 +8071,7 @@ _special_gammaln_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:254",
+    where="schemas/special.yaml:313",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8087,7 +8087,7 @@ _special_digamma_default = declare(
     "aten::special_digamma",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:258",
+    where="schemas/special.yaml:317",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8122,7 +8122,7 @@ _special_digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:262",
+    where="schemas/special.yaml:321",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8138,7 +8138,7 @@ _special_psi_default = declare(
     "aten::special_psi",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:266",
+    where="schemas/special.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8173,7 +8173,7 @@ _special_psi_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:270",
+    where="schemas/special.yaml:329",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8189,7 +8189,7 @@ _special_polygamma_default = declare(
     "aten::special_polygamma",
     "(int n, Tensor self) -> Tensor",
     (("n", "int"), ("self", "Tensor")),
-    where="schemas/special.yaml:274",
+    where="schemas/special.yaml:333",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8226,7 +8226,7 @@ _special_polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:278",
+    where="schemas/special.yaml:337",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8244,7 +8244,7 @@ _special_multigammaln_default = declare(
     "aten::special_multigammaln",
     "(Tensor self, int p) -> Tensor",
     (("self", "Tensor"), ("p", "int")),
-    where="schemas/special.yaml:282",
+    where="schemas/special.yaml:341",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8281,7 +8281,7 @@ _special_multigammaln_out = declare(
     "(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:286",
+    where="schemas/special.yaml:345",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8299,7 +8299,7 @@ _special_i0_default = declare(
     "aten::special_i0",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:290",
+    where="schemas/special.yaml:349",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8334,7 +8334,7 @@ _special_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:294",
+    where="schemas/special.yaml:353",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8350,7 +8350,7 @@ _special_logit_default = declare(
     "aten::special_logit",
     "(Tensor self, float? eps=None) -> Tensor",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:298",
+    where="schemas/special.yaml:357",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8387,7 +8387,7 @@ _special_logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:302",
+    where="schemas/special.yaml:361",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8405,7 +8405,7 @@ _special_sinc_default = declare(
     "aten::special_sinc",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:306",
+    where="schemas/special.yaml:365",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8440,7 +8440,7 @@ _special_sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:310",
+    where="schemas/special.yaml:369",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8456,7 +8456,7 @@ _special_expit_default = declare(
     "aten::special_expit",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:314",
+    where="schemas/special.yaml:373",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8491,7 +8491,7 @@ _special_expit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:318",
+    where="schemas/special.yaml:377",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8507,7 +8507,7 @@ _special_exp2_default = declare(
     "aten::special_exp2",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:322",
+    where="schemas/special.yaml:381",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8542,7 +8542,7 @@ _special_exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:326",
+    where="schemas/special.yaml:385",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8558,7 +8558,7 @@ _special_expm1_default = declare(
     "aten::special_expm1",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:330",
+    where="schemas/special.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8593,7 +8593,7 @@ _special_expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:334",
+    where="schemas/special.yaml:393",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8609,7 +8609,7 @@ _special_log1p_default = declare(
     "aten::special_log1p",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:338",
+    where="schemas/special.yaml:397",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8644,7 +8644,7 @@ _special_log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:342",
+    where="schemas/special.yaml:401",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8660,7 +8660,7 @@ _special_xlogy_default = declare(
     "aten::special_xlogy",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/special.yaml:346",
+    where="schemas/special.yaml:405",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8695,7 +8695,7 @@ _special_xlogy_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:350",
+    where="schemas/special.yaml:409",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8711,7 +8711,7 @@ _special_xlogy_self_scalar = declare(
     "aten::special_xlogy.self_scalar",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/special.yaml:354",
+    where="schemas/special.yaml:413",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8748,7 +8748,7 @@ _special_xlogy_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:358",
+    where="schemas/special.yaml:417",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8766,7 +8766,7 @@ _special_xlogy_other_scalar = declare(
     "aten::special_xlogy.other_scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/special.yaml:362",
+    where="schemas/special.yaml:421",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8803,7 +8803,7 @@ _special_xlogy_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:366",
+    where="schemas/special.yaml:425",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8822,7 +8822,7 @@ _special_round_default = declare(
     "(Tensor self, *, int decimals=0) -> Tensor",
     (("self", "Tensor"), ("decimals", "int", 0)),
     kwarg_only=1,
-    where="schemas/special.yaml:370",
+    where="schemas/special.yaml:429",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8859,7 +8859,7 @@ _special_round_out = declare(
     "(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int", 0), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:374",
+    where="schemas/special.yaml:433",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -8877,7 +8877,7 @@ _special_softmax = declare(
     "aten::special_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/special.yaml:378",
+    where="schemas/special.yaml:437",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8923,7 +8923,7 @@ _special_log_softmax = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/special.yaml:382",
+    where="schemas/special.yaml:441",
     tags=("pt2_compliant_tag",),
 )
 
@@ -8970,7 +8970,7 @@ _true_divide_Tensor = declare(
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
     where="schemas/aliases.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9003,7 +9003,7 @@ _true_divide__Tensor = declare(
     "aten::true_divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:12",
+    where="schemas/aliases.yaml:13",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9038,7 +9038,7 @@ _true_divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:17",
+    where="schemas/aliases.yaml:18",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9054,7 +9054,7 @@ _true_divide_Scalar = declare(
     "aten::true_divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:21",
+    where="schemas/aliases.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9090,7 +9090,7 @@ _true_divide__Scalar = declare(
     "aten::true_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:26",
+    where="schemas/aliases.yaml:27",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9126,7 +9126,7 @@ _divide_Tensor = declare(
     "aten::divide.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:31",
+    where="schemas/aliases.yaml:32",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9160,7 +9160,7 @@ _divide__Tensor = declare(
     "aten::divide_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:36",
+    where="schemas/aliases.yaml:37",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9195,7 +9195,7 @@ _divide_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:41",
+    where="schemas/aliases.yaml:42",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9211,7 +9211,7 @@ _divide_Scalar = declare(
     "aten::divide.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:45",
+    where="schemas/aliases.yaml:46",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9247,7 +9247,7 @@ _divide__Scalar = declare(
     "aten::divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:50",
+    where="schemas/aliases.yaml:51",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9284,7 +9284,7 @@ _divide_Tensor_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:55",
+    where="schemas/aliases.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9321,7 +9321,7 @@ _divide__Tensor_mode = declare(
     "(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:60",
+    where="schemas/aliases.yaml:61",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9358,7 +9358,7 @@ _divide_out_mode = declare(
     "(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:65",
+    where="schemas/aliases.yaml:66",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9377,7 +9377,7 @@ _divide_Scalar_mode = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:69",
+    where="schemas/aliases.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9416,7 +9416,7 @@ _divide__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:74",
+    where="schemas/aliases.yaml:75",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9454,7 +9454,7 @@ _multiply_Tensor = declare(
     "aten::multiply.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:79",
+    where="schemas/aliases.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9488,7 +9488,7 @@ _multiply__Tensor = declare(
     "aten::multiply_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:84",
+    where="schemas/aliases.yaml:85",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9523,7 +9523,7 @@ _multiply_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:89",
+    where="schemas/aliases.yaml:90",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9539,7 +9539,7 @@ _multiply_Scalar = declare(
     "aten::multiply.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:93",
+    where="schemas/aliases.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9575,7 +9575,7 @@ _multiply__Scalar = declare(
     "aten::multiply_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:98",
+    where="schemas/aliases.yaml:99",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9612,7 +9612,7 @@ _subtract_Tensor = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/aliases.yaml:103",
+    where="schemas/aliases.yaml:104",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9649,7 +9649,7 @@ _subtract__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/aliases.yaml:108",
+    where="schemas/aliases.yaml:109",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9686,7 +9686,7 @@ _subtract_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:113",
+    where="schemas/aliases.yaml:114",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9704,7 +9704,7 @@ _subtract_Scalar = declare(
     "aten::subtract.Scalar",
     "(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/aliases.yaml:117",
+    where="schemas/aliases.yaml:118",
     tags=("pt2_compliant_tag",),
 )
 
@@ -9742,7 +9742,7 @@ _subtract__Scalar = declare(
     "aten::subtract_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/aliases.yaml:122",
+    where="schemas/aliases.yaml:123",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -9780,8 +9780,8 @@ _clip_default = declare(
     "aten::clip",
     "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/aliases.yaml:127",
-    tags=("pt2_compliant_tag",),
+    where="schemas/aliases.yaml:128",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9818,8 +9818,8 @@ _clip__default = declare(
     "aten::clip_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/aliases.yaml:132",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/aliases.yaml:134",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9857,8 +9857,8 @@ _clip_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/aliases.yaml:137",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/aliases.yaml:140",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9877,8 +9877,8 @@ _clip_Tensor = declare(
     "aten::clip.Tensor",
     "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/aliases.yaml:141",
-    tags=("pt2_compliant_tag",),
+    where="schemas/aliases.yaml:145",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9920,8 +9920,8 @@ _clip__Tensor = declare(
     "aten::clip_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/aliases.yaml:146",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/aliases.yaml:151",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -9964,7 +9964,7 @@ _clip_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/aliases.yaml:151",
+    where="schemas/aliases.yaml:157",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -9980,7 +9980,7 @@ _negative_default = declare(
     "aten::negative",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:155",
+    where="schemas/aliases.yaml:161",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10014,7 +10014,7 @@ _negative_ = declare(
     "aten::negative_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:160",
+    where="schemas/aliases.yaml:166",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10051,7 +10051,7 @@ _negative_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:165",
+    where="schemas/aliases.yaml:171",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10067,7 +10067,7 @@ _absolute_default = declare(
     "aten::absolute",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:169",
+    where="schemas/aliases.yaml:175",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10101,7 +10101,7 @@ _absolute_ = declare(
     "aten::absolute_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:174",
+    where="schemas/aliases.yaml:180",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10138,7 +10138,7 @@ _absolute_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:179",
+    where="schemas/aliases.yaml:185",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10154,7 +10154,7 @@ _fix_default = declare(
     "aten::fix",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:183",
+    where="schemas/aliases.yaml:189",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10188,7 +10188,7 @@ _fix_ = declare(
     "aten::fix_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:188",
+    where="schemas/aliases.yaml:194",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10225,7 +10225,7 @@ _fix_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:193",
+    where="schemas/aliases.yaml:199",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10241,7 +10241,7 @@ _arctan2_default = declare(
     "aten::arctan2",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:197",
+    where="schemas/aliases.yaml:203",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10275,7 +10275,7 @@ _arctan2_ = declare(
     "aten::arctan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:202",
+    where="schemas/aliases.yaml:208",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10312,7 +10312,7 @@ _arctan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:207",
+    where="schemas/aliases.yaml:213",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10328,7 +10328,7 @@ _arcsin_default = declare(
     "aten::arcsin",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:213",
+    where="schemas/aliases.yaml:219",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10362,7 +10362,7 @@ _arcsin_ = declare(
     "aten::arcsin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:218",
+    where="schemas/aliases.yaml:224",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10399,7 +10399,7 @@ _arcsin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:223",
+    where="schemas/aliases.yaml:229",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10415,7 +10415,7 @@ _arccos_default = declare(
     "aten::arccos",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:227",
+    where="schemas/aliases.yaml:233",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10449,7 +10449,7 @@ _arccos_ = declare(
     "aten::arccos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:232",
+    where="schemas/aliases.yaml:238",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10486,7 +10486,7 @@ _arccos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:237",
+    where="schemas/aliases.yaml:243",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10502,7 +10502,7 @@ _arctan_default = declare(
     "aten::arctan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:241",
+    where="schemas/aliases.yaml:247",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10536,7 +10536,7 @@ _arctan_ = declare(
     "aten::arctan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:246",
+    where="schemas/aliases.yaml:252",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10573,7 +10573,7 @@ _arctan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:251",
+    where="schemas/aliases.yaml:257",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10589,7 +10589,7 @@ _arcsinh_default = declare(
     "aten::arcsinh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:255",
+    where="schemas/aliases.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10623,7 +10623,7 @@ _arcsinh_ = declare(
     "aten::arcsinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:260",
+    where="schemas/aliases.yaml:266",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10660,7 +10660,7 @@ _arcsinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:265",
+    where="schemas/aliases.yaml:271",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10676,7 +10676,7 @@ _arccosh_default = declare(
     "aten::arccosh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:269",
+    where="schemas/aliases.yaml:275",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10710,7 +10710,7 @@ _arccosh_ = declare(
     "aten::arccosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:274",
+    where="schemas/aliases.yaml:280",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10747,7 +10747,7 @@ _arccosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:279",
+    where="schemas/aliases.yaml:285",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10763,7 +10763,7 @@ _arctanh_default = declare(
     "aten::arctanh",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:283",
+    where="schemas/aliases.yaml:289",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10797,7 +10797,7 @@ _arctanh_ = declare(
     "aten::arctanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/aliases.yaml:288",
+    where="schemas/aliases.yaml:294",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10834,7 +10834,7 @@ _arctanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/aliases.yaml:293",
+    where="schemas/aliases.yaml:299",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10850,7 +10850,7 @@ _not_equal_Scalar = declare(
     "aten::not_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:299",
+    where="schemas/aliases.yaml:305",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10886,7 +10886,7 @@ _not_equal__Scalar = declare(
     "aten::not_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:304",
+    where="schemas/aliases.yaml:310",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -10923,7 +10923,7 @@ _not_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:309",
+    where="schemas/aliases.yaml:315",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -10941,7 +10941,7 @@ _not_equal_Tensor = declare(
     "aten::not_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:313",
+    where="schemas/aliases.yaml:319",
     tags=("pt2_compliant_tag",),
 )
 
@@ -10975,7 +10975,7 @@ _not_equal__Tensor = declare(
     "aten::not_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:318",
+    where="schemas/aliases.yaml:324",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11010,7 +11010,7 @@ _not_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:323",
+    where="schemas/aliases.yaml:329",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11026,7 +11026,7 @@ _less_Scalar = declare(
     "aten::less.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:327",
+    where="schemas/aliases.yaml:333",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11062,7 +11062,7 @@ _less__Scalar = declare(
     "aten::less_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:332",
+    where="schemas/aliases.yaml:338",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11099,7 +11099,7 @@ _less_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:337",
+    where="schemas/aliases.yaml:343",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11117,7 +11117,7 @@ _less_Tensor = declare(
     "aten::less.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:341",
+    where="schemas/aliases.yaml:347",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11151,7 +11151,7 @@ _less__Tensor = declare(
     "aten::less_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:346",
+    where="schemas/aliases.yaml:352",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11186,7 +11186,7 @@ _less_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:351",
+    where="schemas/aliases.yaml:357",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11202,7 +11202,7 @@ _less_equal_Scalar = declare(
     "aten::less_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:355",
+    where="schemas/aliases.yaml:361",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11238,7 +11238,7 @@ _less_equal__Scalar = declare(
     "aten::less_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:360",
+    where="schemas/aliases.yaml:366",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11275,7 +11275,7 @@ _less_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:365",
+    where="schemas/aliases.yaml:371",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11293,7 +11293,7 @@ _less_equal_Tensor = declare(
     "aten::less_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:369",
+    where="schemas/aliases.yaml:375",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11327,7 +11327,7 @@ _less_equal__Tensor = declare(
     "aten::less_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:374",
+    where="schemas/aliases.yaml:380",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11362,7 +11362,7 @@ _less_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:379",
+    where="schemas/aliases.yaml:385",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11378,7 +11378,7 @@ _greater_Scalar = declare(
     "aten::greater.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:383",
+    where="schemas/aliases.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11414,7 +11414,7 @@ _greater__Scalar = declare(
     "aten::greater_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:388",
+    where="schemas/aliases.yaml:394",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11451,7 +11451,7 @@ _greater_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:393",
+    where="schemas/aliases.yaml:399",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11469,7 +11469,7 @@ _greater_Tensor = declare(
     "aten::greater.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:397",
+    where="schemas/aliases.yaml:403",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11503,7 +11503,7 @@ _greater__Tensor = declare(
     "aten::greater_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:402",
+    where="schemas/aliases.yaml:408",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11538,7 +11538,7 @@ _greater_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:407",
+    where="schemas/aliases.yaml:413",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11554,7 +11554,7 @@ _greater_equal_Scalar = declare(
     "aten::greater_equal.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:411",
+    where="schemas/aliases.yaml:417",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11590,7 +11590,7 @@ _greater_equal__Scalar = declare(
     "aten::greater_equal_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:416",
+    where="schemas/aliases.yaml:422",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11627,7 +11627,7 @@ _greater_equal_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:421",
+    where="schemas/aliases.yaml:427",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11645,7 +11645,7 @@ _greater_equal_Tensor = declare(
     "aten::greater_equal.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:425",
+    where="schemas/aliases.yaml:431",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11679,7 +11679,7 @@ _greater_equal__Tensor = declare(
     "aten::greater_equal_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:430",
+    where="schemas/aliases.yaml:436",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11714,7 +11714,7 @@ _greater_equal_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/aliases.yaml:435",
+    where="schemas/aliases.yaml:441",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -11730,7 +11730,7 @@ ___and___Scalar = declare(
     "aten::__and__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:441",
+    where="schemas/aliases.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11766,7 +11766,7 @@ ___iand___Scalar = declare(
     "aten::__iand__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:446",
+    where="schemas/aliases.yaml:452",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11802,7 +11802,7 @@ ___and___Tensor = declare(
     "aten::__and__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:451",
+    where="schemas/aliases.yaml:457",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11836,7 +11836,7 @@ ___iand___Tensor = declare(
     "aten::__iand__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:456",
+    where="schemas/aliases.yaml:462",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11870,7 +11870,7 @@ ___or___Scalar = declare(
     "aten::__or__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:461",
+    where="schemas/aliases.yaml:467",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11906,7 +11906,7 @@ ___ior___Scalar = declare(
     "aten::__ior__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:466",
+    where="schemas/aliases.yaml:472",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -11942,7 +11942,7 @@ ___or___Tensor = declare(
     "aten::__or__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:471",
+    where="schemas/aliases.yaml:477",
     tags=("pt2_compliant_tag",),
 )
 
@@ -11976,7 +11976,7 @@ ___ior___Tensor = declare(
     "aten::__ior__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:476",
+    where="schemas/aliases.yaml:482",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -12010,8 +12010,8 @@ ___xor___Scalar = declare(
     "aten::__xor__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:481",
-    tags=("pt2_compliant_tag",),
+    where="schemas/aliases.yaml:487",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -12046,8 +12046,8 @@ ___ixor___Scalar = declare(
     "aten::__ixor__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/aliases.yaml:486",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/aliases.yaml:493",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -12082,8 +12082,8 @@ ___xor___Tensor = declare(
     "aten::__xor__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:491",
-    tags=("pt2_compliant_tag",),
+    where="schemas/aliases.yaml:499",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -12116,8 +12116,8 @@ ___ixor___Tensor = declare(
     "aten::__ixor__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/aliases.yaml:496",
-    tags=("inplace", "pt2_compliant_tag"),
+    where="schemas/aliases.yaml:505",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -12152,7 +12152,7 @@ _sum_default = declare(
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
     where="schemas/reductions.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12188,8 +12188,8 @@ _sum_dim_IntList = declare(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:12",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:13",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12235,8 +12235,8 @@ _prod_default = declare(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:19",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:22",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12272,8 +12272,8 @@ _prod_dim_int = declare(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:26",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:30",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12313,8 +12313,8 @@ _mean_default = declare(
     "(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dtype", "ScalarType?", None)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:33",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:39",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12350,8 +12350,8 @@ _mean_dtype_out = declare(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:37",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:44",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12369,8 +12369,8 @@ _mean_dim = declare(
     "(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:43",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:51",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12415,8 +12415,8 @@ _amax_default = declare(
     "aten::amax",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:50",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:60",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12453,8 +12453,8 @@ _amin_default = declare(
     "aten::amin",
     "(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:57",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:69",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12491,8 +12491,8 @@ _any_default = declare(
     "aten::any",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:64",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:78",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12526,8 +12526,8 @@ _any_all_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:68",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:83",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12542,8 +12542,8 @@ _any_dim = declare(
     "aten::any.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:74",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:90",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12580,8 +12580,8 @@ _any_dims = declare(
     "aten::any.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:81",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:99",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12618,8 +12618,8 @@ _all_default = declare(
     "aten::all",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:88",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:108",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12653,8 +12653,8 @@ _all_all_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:92",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:113",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12669,8 +12669,8 @@ _all_dim = declare(
     "aten::all.dim",
     "(Tensor self, int dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:98",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:120",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12707,8 +12707,8 @@ _all_dims = declare(
     "aten::all.dims",
     "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:105",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:129",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12745,8 +12745,8 @@ _argmax_default = declare(
     "aten::argmax",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:112",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:138",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12783,8 +12783,8 @@ _argmin_default = declare(
     "aten::argmin",
     "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:119",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:147",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12821,8 +12821,8 @@ _max_default = declare(
     "aten::max",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:126",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:156",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12856,8 +12856,8 @@ _max_unary_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:130",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:161",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12880,8 +12880,8 @@ _max_dim = declare(
     "aten::max.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:136",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:168",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12929,8 +12929,8 @@ _max_dim_max = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("max", "Tensor"), ("max_values", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:140",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:173",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -12958,8 +12958,8 @@ _max_other = declare(
     "aten::max.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/reductions.yaml:148",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:182",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -12993,8 +12993,8 @@ _max_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:153",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:188",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -13009,8 +13009,8 @@ _min_default = declare(
     "aten::min",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/reductions.yaml:157",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:193",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13044,8 +13044,8 @@ _min_unary_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:161",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:198",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13068,8 +13068,8 @@ _min_dim = declare(
     "aten::min.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:167",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:205",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13117,8 +13117,8 @@ _min_dim_min = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("min", "Tensor"), ("min_indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:171",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:210",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13146,8 +13146,8 @@ _min_other = declare(
     "aten::min.other",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/reductions.yaml:179",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:219",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -13181,8 +13181,8 @@ _min_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:184",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:225",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -13197,8 +13197,8 @@ _var_default = declare(
     "aten::var",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:188",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:230",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13233,8 +13233,8 @@ _var_dim = declare(
     "aten::var.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:193",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:236",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13274,8 +13274,8 @@ _var_out = declare(
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:198",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:242",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13304,8 +13304,8 @@ _var_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:202",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:247",
+    tags=("core", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13350,8 +13350,8 @@ _std_default = declare(
     "aten::std",
     "(Tensor self, bool unbiased=True) -> Tensor",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:209",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:256",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13386,8 +13386,8 @@ _std_dim = declare(
     "aten::std.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:214",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:262",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13427,8 +13427,8 @@ _std_out = declare(
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:219",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:268",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13457,8 +13457,8 @@ _std_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:223",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:273",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13504,8 +13504,8 @@ _nansum_default = declare(
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:230",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:282",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13551,7 +13551,7 @@ _nanmean_default = declare(
     "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("keepdim", "bool", False), ("dtype", "ScalarType?", None)),
     kwarg_only=3,
-    where="schemas/reductions.yaml:237",
+    where="schemas/reductions.yaml:291",
     tags=("pt2_compliant_tag",),
 )
 
@@ -13604,7 +13604,7 @@ _nanmean_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:240",
+    where="schemas/reductions.yaml:294",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -13634,8 +13634,8 @@ _count_nonzero_dim_IntList = declare(
     "aten::count_nonzero.dim_IntList",
     "(Tensor self, int[] dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/reductions.yaml:242",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:296",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13672,8 +13672,8 @@ _count_nonzero_default = declare(
     "aten::count_nonzero",
     "(Tensor self, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int?", None)),
-    where="schemas/reductions.yaml:249",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:304",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13708,8 +13708,8 @@ _logsumexp_default = declare(
     "aten::logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:256",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:312",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13746,7 +13746,7 @@ _special_logsumexp_default = declare(
     "aten::special_logsumexp",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:263",
+    where="schemas/reductions.yaml:321",
     tags=("pt2_compliant_tag",),
 )
 
@@ -13785,7 +13785,7 @@ _special_logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:268",
+    where="schemas/reductions.yaml:326",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -13814,8 +13814,8 @@ _aminmax_default = declare(
     "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:273",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:331",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13863,8 +13863,8 @@ _aminmax_out = declare(
     "Tensor(b!) max)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("min", "Tensor"), ("max", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:277",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:336",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13899,8 +13899,8 @@ _linalg_vector_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:285",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:345",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13949,8 +13949,8 @@ _norm_Scalar = declare(
     "aten::norm.Scalar",
     "(Tensor self, Scalar p=2) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar", 2)),
-    where="schemas/reductions.yaml:292",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:354",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -13986,8 +13986,8 @@ _norm_ScalarOpt_dtype = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:299",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:362",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14024,8 +14024,8 @@ _norm_ScalarOpt_dim = declare(
     "aten::norm.ScalarOpt_dim",
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:306",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:370",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14065,8 +14065,8 @@ _norm_ScalarOpt_dim_dtype = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool"), ("dtype", "ScalarType")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:313",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:379",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14122,8 +14122,8 @@ _norm_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:317",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:384",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14154,7 +14154,7 @@ _frobenius_norm_dim = declare(
     "aten::frobenius_norm.dim",
     "(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:323",
+    where="schemas/reductions.yaml:391",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14193,7 +14193,7 @@ _frobenius_norm_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:325",
+    where="schemas/reductions.yaml:393",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14213,7 +14213,7 @@ _dist_default = declare(
     "aten::dist",
     "(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2)),
-    where="schemas/reductions.yaml:327",
+    where="schemas/reductions.yaml:395",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14250,8 +14250,8 @@ _dist_out = declare(
     "(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:332",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:400",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -14268,8 +14268,8 @@ _var_mean_default = declare(
     "aten::var_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:336",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:405",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14304,8 +14304,8 @@ _var_mean_dim = declare(
     "aten::var_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:340",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:410",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14350,8 +14350,8 @@ _var_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:344",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:415",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14396,8 +14396,8 @@ _std_mean_default = declare(
     "aten::std_mean",
     "(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("unbiased", "bool", True)),
-    where="schemas/reductions.yaml:352",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:424",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14432,8 +14432,8 @@ _std_mean_dim = declare(
     "aten::std_mean.dim",
     "(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?"), ("unbiased", "bool", True), ("keepdim", "bool", False)),
-    where="schemas/reductions.yaml:356",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:429",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14478,8 +14478,8 @@ _std_mean_correction = declare(
     "(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int[1]?", None), ("correction", "Scalar?", None), ("keepdim", "bool", False)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:360",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:434",
+    tags=("pt2_compliant_tag", "reduction"),
 )
 
 
@@ -14525,8 +14525,8 @@ _cumsum_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:368",
-    tags=("pt2_compliant_tag",),
+    where="schemas/reductions.yaml:443",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -14564,7 +14564,7 @@ _cumprod_default = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:375",
+    where="schemas/reductions.yaml:452",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14610,7 +14610,7 @@ _cummax_default = declare(
     "aten::cummax",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:382",
+    where="schemas/reductions.yaml:460",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14656,7 +14656,7 @@ _cummax_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:386",
+    where="schemas/reductions.yaml:464",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14683,7 +14683,7 @@ _cummin_default = declare(
     "aten::cummin",
     "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:394",
+    where="schemas/reductions.yaml:472",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14729,7 +14729,7 @@ _cummin_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:398",
+    where="schemas/reductions.yaml:476",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14748,7 +14748,7 @@ _logcumsumexp_default = declare(
     "aten::logcumsumexp",
     "(Tensor self, int dim) -> Tensor",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/reductions.yaml:406",
+    where="schemas/reductions.yaml:484",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14790,7 +14790,7 @@ _diff_default = declare(
         ("prepend", "Tensor?", None),
         ("append", "Tensor?", None),
     ),
-    where="schemas/reductions.yaml:413",
+    where="schemas/reductions.yaml:492",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14851,7 +14851,7 @@ _diff_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/reductions.yaml:416",
+    where="schemas/reductions.yaml:495",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -14880,7 +14880,7 @@ _trapezoid_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:418",
+    where="schemas/reductions.yaml:497",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14917,7 +14917,7 @@ _trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:420",
+    where="schemas/reductions.yaml:499",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14956,7 +14956,7 @@ _trapz_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:422",
+    where="schemas/reductions.yaml:501",
     tags=("pt2_compliant_tag",),
 )
 
@@ -14993,7 +14993,7 @@ _trapz_dx = declare(
     "(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "float", 1.0), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:426",
+    where="schemas/reductions.yaml:505",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15032,7 +15032,7 @@ _cumulative_trapezoid_x = declare(
     "(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("x", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:430",
+    where="schemas/reductions.yaml:509",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15069,7 +15069,7 @@ _cumulative_trapezoid_dx = declare(
     "(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     (("y", "Tensor"), ("dx", "Scalar", 1), ("dim", "int", -1)),
     kwarg_only=1,
-    where="schemas/reductions.yaml:432",
+    where="schemas/reductions.yaml:511",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15107,7 +15107,7 @@ _sum_to_size = declare(
     "aten::sum_to_size",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/reductions.yaml:434",
+    where="schemas/reductions.yaml:513",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15156,7 +15156,7 @@ _sort_default = declare(
     "(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("descending", "bool", False)),
     where="schemas/sorting.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -15210,7 +15210,7 @@ _sort_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/sorting.yaml:9",
+    where="schemas/sorting.yaml:10",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15248,7 +15248,7 @@ _sort_stable = declare(
     "(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("stable", "bool?"), ("dim", "int", -1), ("descending", "bool", False)),
     kwarg_only=1,
-    where="schemas/sorting.yaml:15",
+    where="schemas/sorting.yaml:16",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15306,7 +15306,7 @@ _sort_values_stable = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/sorting.yaml:19",
+    where="schemas/sorting.yaml:20",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15338,7 +15338,7 @@ _argsort_default = declare(
     "aten::argsort",
     "(Tensor self, int dim=-1, bool descending=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1), ("descending", "bool", False)),
-    where="schemas/sorting.yaml:25",
+    where="schemas/sorting.yaml:26",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15377,7 +15377,7 @@ _argsort_stable = declare(
     "(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
     (("self", "Tensor"), ("stable", "bool"), ("dim", "int", -1), ("descending", "bool", False)),
     kwarg_only=1,
-    where="schemas/sorting.yaml:30",
+    where="schemas/sorting.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15418,7 +15418,7 @@ _argsort_stable_out = declare(
     "(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("stable", "bool"), ("dim", "int", -1), ("descending", "bool", False), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:35",
+    where="schemas/sorting.yaml:36",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15440,7 +15440,7 @@ _msort_default = declare(
     "aten::msort",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:40",
+    where="schemas/sorting.yaml:41",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15482,8 +15482,8 @@ _topk_default = declare(
     "aten::topk",
     "(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("largest", "bool", True), ("sorted", "bool", True)),
-    where="schemas/sorting.yaml:46",
-    tags=("pt2_compliant_tag",),
+    where="schemas/sorting.yaml:48",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -15543,7 +15543,7 @@ _topk_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/sorting.yaml:50",
+    where="schemas/sorting.yaml:53",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15586,7 +15586,7 @@ _kthvalue_default = declare(
     "aten::kthvalue",
     "(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("k", "SymInt"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:56",
+    where="schemas/sorting.yaml:59",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15644,7 +15644,7 @@ _kthvalue_values = declare(
         ("indices", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:60",
+    where="schemas/sorting.yaml:63",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15676,7 +15676,7 @@ _median_default = declare(
     "aten::median",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:66",
+    where="schemas/sorting.yaml:69",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15718,7 +15718,7 @@ _median_dim = declare(
     "aten::median.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:73",
+    where="schemas/sorting.yaml:76",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15767,7 +15767,7 @@ _median_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:77",
+    where="schemas/sorting.yaml:80",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15796,7 +15796,7 @@ _nanmedian_default = declare(
     "aten::nanmedian",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/sorting.yaml:85",
+    where="schemas/sorting.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15838,7 +15838,7 @@ _nanmedian_dim = declare(
     "aten::nanmedian.dim",
     "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:92",
+    where="schemas/sorting.yaml:95",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15887,7 +15887,7 @@ _nanmedian_dim_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:96",
+    where="schemas/sorting.yaml:99",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -15924,7 +15924,7 @@ _mode_default = declare(
     "aten::mode",
     "(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False)),
-    where="schemas/sorting.yaml:104",
+    where="schemas/sorting.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -15973,7 +15973,7 @@ _mode_values = declare(
     "Tensor(b!) indices)",
     (("self", "Tensor"), ("dim", "int", -1), ("keepdim", "bool", False), ("values", "Tensor"), ("indices", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:108",
+    where="schemas/sorting.yaml:111",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16009,7 +16009,7 @@ _quantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:116",
+    where="schemas/sorting.yaml:119",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16065,7 +16065,7 @@ _quantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:119",
+    where="schemas/sorting.yaml:122",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16103,7 +16103,7 @@ _quantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:121",
+    where="schemas/sorting.yaml:124",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16161,7 +16161,7 @@ _quantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:124",
+    where="schemas/sorting.yaml:127",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16201,7 +16201,7 @@ _nanquantile_default = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:126",
+    where="schemas/sorting.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16257,7 +16257,7 @@ _nanquantile_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:129",
+    where="schemas/sorting.yaml:132",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16295,7 +16295,7 @@ _nanquantile_scalar = declare(
         ("interpolation", "str", "linear"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:131",
+    where="schemas/sorting.yaml:134",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16353,7 +16353,7 @@ _nanquantile_scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:134",
+    where="schemas/sorting.yaml:137",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -16386,7 +16386,7 @@ __unique_default = declare(
     "aten::_unique",
     "(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False)),
-    where="schemas/sorting.yaml:136",
+    where="schemas/sorting.yaml:139",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16424,7 +16424,7 @@ __unique2_default = declare(
     "aten::_unique2",
     "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("sorted", "bool", True), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:143",
+    where="schemas/sorting.yaml:146",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16477,7 +16477,7 @@ _unique_dim_default = declare(
         ("return_inverse", "bool", False),
         ("return_counts", "bool", False),
     ),
-    where="schemas/sorting.yaml:150",
+    where="schemas/sorting.yaml:153",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16526,7 +16526,7 @@ _unique_consecutive_default = declare(
     "aten::unique_consecutive",
     "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("return_inverse", "bool", False), ("return_counts", "bool", False), ("dim", "int?", None)),
-    where="schemas/sorting.yaml:157",
+    where="schemas/sorting.yaml:160",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16572,7 +16572,7 @@ _unique_dim_consecutive_default = declare(
     "aten::unique_dim_consecutive",
     "(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
     (("self", "Tensor"), ("dim", "int"), ("return_inverse", "bool", False), ("return_counts", "bool", False)),
-    where="schemas/sorting.yaml:164",
+    where="schemas/sorting.yaml:167",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16627,7 +16627,7 @@ _searchsorted_Tensor = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:171",
+    where="schemas/sorting.yaml:174",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16692,7 +16692,7 @@ _searchsorted_Scalar = declare(
         ("sorter", "Tensor?", None),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:177",
+    where="schemas/sorting.yaml:181",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16746,7 +16746,7 @@ _bucketize_Tensor = declare(
     "(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Tensor"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:183",
+    where="schemas/sorting.yaml:188",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16785,7 +16785,7 @@ _bucketize_Scalar = declare(
     "(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     (("self", "Scalar"), ("boundaries", "Tensor"), ("out_int32", "bool", False), ("right", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:189",
+    where="schemas/sorting.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16825,7 +16825,7 @@ _bincount_default = declare(
     "aten::bincount",
     "(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0)),
-    where="schemas/sorting.yaml:195",
+    where="schemas/sorting.yaml:201",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -16863,7 +16863,7 @@ _histc_default = declare(
     "aten::histc",
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0)),
-    where="schemas/sorting.yaml:203",
+    where="schemas/sorting.yaml:209",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16912,7 +16912,7 @@ _histogram_bins_tensor = declare(
     "(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
     (("self", "Tensor"), ("bins", "Tensor"), ("weight", "Tensor?", None), ("density", "bool", False)),
     kwarg_only=2,
-    where="schemas/sorting.yaml:210",
+    where="schemas/sorting.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -16980,7 +16980,7 @@ _histogram_bins_tensor_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:214",
+    where="schemas/sorting.yaml:221",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17024,7 +17024,7 @@ _histogram_bin_ct = declare(
         ("density", "bool", False),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:220",
+    where="schemas/sorting.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17093,7 +17093,7 @@ _histogram_bin_ct_out = declare(
         ("bin_edges", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:224",
+    where="schemas/sorting.yaml:231",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17127,7 +17127,7 @@ _mm_default = declare(
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
     where="schemas/linear_algebra.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -17160,8 +17160,8 @@ _bmm_default = declare(
     "aten::bmm",
     "(Tensor self, Tensor mat2) -> Tensor",
     (("self", "Tensor"), ("mat2", "Tensor")),
-    where="schemas/linear_algebra.yaml:14",
-    tags=("pt2_compliant_tag",),
+    where="schemas/linear_algebra.yaml:16",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -17194,7 +17194,7 @@ _mv_default = declare(
     "aten::mv",
     "(Tensor self, Tensor vec) -> Tensor",
     (("self", "Tensor"), ("vec", "Tensor")),
-    where="schemas/linear_algebra.yaml:21",
+    where="schemas/linear_algebra.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17228,7 +17228,7 @@ _dot_default = declare(
     "aten::dot",
     "(Tensor self, Tensor tensor) -> Tensor",
     (("self", "Tensor"), ("tensor", "Tensor")),
-    where="schemas/linear_algebra.yaml:28",
+    where="schemas/linear_algebra.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17262,7 +17262,7 @@ _vdot_default = declare(
     "aten::vdot",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:35",
+    where="schemas/linear_algebra.yaml:41",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17296,7 +17296,7 @@ _matmul_default = declare(
     "aten::matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:42",
+    where="schemas/linear_algebra.yaml:49",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17331,7 +17331,7 @@ _matmul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:45",
+    where="schemas/linear_algebra.yaml:52",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17347,7 +17347,7 @@ _linalg_matmul_default = declare(
     "aten::linalg_matmul",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:47",
+    where="schemas/linear_algebra.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17382,7 +17382,7 @@ _linalg_vecdot_default = declare(
     "(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:53",
+    where="schemas/linear_algebra.yaml:61",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17419,7 +17419,7 @@ _linalg_vecdot_out = declare(
     "(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("x", "Tensor"), ("y", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:57",
+    where="schemas/linear_algebra.yaml:65",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17437,7 +17437,7 @@ _outer_default = declare(
     "aten::outer",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="schemas/linear_algebra.yaml:60",
+    where="schemas/linear_algebra.yaml:68",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17472,7 +17472,7 @@ _outer_out = declare(
     "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:63",
+    where="schemas/linear_algebra.yaml:71",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17488,7 +17488,7 @@ _ger_default = declare(
     "aten::ger",
     "(Tensor self, Tensor vec2) -> Tensor",
     (("self", "Tensor"), ("vec2", "Tensor")),
-    where="schemas/linear_algebra.yaml:65",
+    where="schemas/linear_algebra.yaml:73",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17522,7 +17522,7 @@ _inner_default = declare(
     "aten::inner",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:71",
+    where="schemas/linear_algebra.yaml:80",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17557,7 +17557,7 @@ _inner_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:74",
+    where="schemas/linear_algebra.yaml:83",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17573,7 +17573,7 @@ _tensordot_default = declare(
     "aten::tensordot",
     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]")),
-    where="schemas/linear_algebra.yaml:76",
+    where="schemas/linear_algebra.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17612,7 +17612,7 @@ _tensordot_out = declare(
     "(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dims_self", "int[]"), ("dims_other", "int[]"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:79",
+    where="schemas/linear_algebra.yaml:88",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17640,7 +17640,7 @@ _einsum = declare(
     "(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     (("equation", "str"), ("tensors", "Tensor[]"), ("path", "int[]?", None)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:81",
+    where="schemas/linear_algebra.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17682,7 +17682,7 @@ _kron_default = declare(
     "aten::kron",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/linear_algebra.yaml:83",
+    where="schemas/linear_algebra.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17717,7 +17717,7 @@ _kron_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:86",
+    where="schemas/linear_algebra.yaml:95",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17733,7 +17733,7 @@ _chain_matmul_default = declare(
     "aten::chain_matmul",
     "(Tensor[] matrices) -> Tensor",
     (("matrices", "Tensor[]"),),
-    where="schemas/linear_algebra.yaml:88",
+    where="schemas/linear_algebra.yaml:97",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17764,7 +17764,7 @@ _chain_matmul_out = declare(
     "(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
     (("matrices", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:91",
+    where="schemas/linear_algebra.yaml:100",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17780,7 +17780,7 @@ _linalg_multi_dot_default = declare(
     "aten::linalg_multi_dot",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/linear_algebra.yaml:93",
+    where="schemas/linear_algebra.yaml:102",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17811,7 +17811,7 @@ _linalg_multi_dot_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:96",
+    where="schemas/linear_algebra.yaml:105",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17827,7 +17827,7 @@ _linalg_matrix_power_default = declare(
     "aten::linalg_matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/linear_algebra.yaml:99",
+    where="schemas/linear_algebra.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17864,7 +17864,7 @@ _linalg_matrix_power_out = declare(
     "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:102",
+    where="schemas/linear_algebra.yaml:111",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -17882,7 +17882,7 @@ _matrix_power_default = declare(
     "aten::matrix_power",
     "(Tensor self, int n) -> Tensor",
     (("self", "Tensor"), ("n", "int")),
-    where="schemas/linear_algebra.yaml:105",
+    where="schemas/linear_algebra.yaml:114",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17919,7 +17919,7 @@ _linalg_cross_default = declare(
     "(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:111",
+    where="schemas/linear_algebra.yaml:121",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17955,7 +17955,7 @@ _cross_default = declare(
     "aten::cross",
     "(Tensor self, Tensor other, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None)),
-    where="schemas/linear_algebra.yaml:119",
+    where="schemas/linear_algebra.yaml:130",
     tags=("pt2_compliant_tag",),
 )
 
@@ -17992,7 +17992,7 @@ _cross_out = declare(
     "(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:122",
+    where="schemas/linear_algebra.yaml:133",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18011,8 +18011,8 @@ _addmm_default = declare(
     "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:126",
-    tags=("pt2_compliant_tag",),
+    where="schemas/linear_algebra.yaml:137",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -18050,7 +18050,7 @@ _addmv_default = declare(
     "(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:133",
+    where="schemas/linear_algebra.yaml:146",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18089,7 +18089,7 @@ _baddbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:140",
+    where="schemas/linear_algebra.yaml:154",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18128,7 +18128,7 @@ _addbmm_default = declare(
     "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:147",
+    where="schemas/linear_algebra.yaml:162",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18167,7 +18167,7 @@ _addr_default = declare(
     "(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
+    where="schemas/linear_algebra.yaml:170",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18205,7 +18205,7 @@ _trace_default = declare(
     "aten::trace",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:163",
+    where="schemas/linear_algebra.yaml:180",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18240,7 +18240,7 @@ _linalg_diagonal = declare(
     "(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     (("A", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:170",
+    where="schemas/linear_algebra.yaml:187",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18259,7 +18259,7 @@ __linalg_check_errors = declare(
     "(Tensor info, str api_name, *, bool is_matrix) -> ()",
     (("info", "Tensor"), ("api_name", "str"), ("is_matrix", "bool")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:178",
+    where="schemas/linear_algebra.yaml:195",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18314,7 +18314,7 @@ _linalg_inv_ex_default = declare(
     "(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     (("A", "Tensor"), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:183",
+    where="schemas/linear_algebra.yaml:200",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18343,7 +18343,7 @@ _linalg_inv_ex_inverse = declare(
     "info)",
     (("A", "Tensor"), ("check_errors", "bool", False), ("inverse", "Tensor"), ("info", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:187",
+    where="schemas/linear_algebra.yaml:204",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18363,7 +18363,7 @@ _linalg_inv_default = declare(
     "aten::linalg_inv",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:196",
+    where="schemas/linear_algebra.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18382,7 +18382,7 @@ _linalg_inv_out = declare(
     "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:199",
+    where="schemas/linear_algebra.yaml:216",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18400,7 +18400,7 @@ _inverse_default = declare(
     "aten::inverse",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:202",
+    where="schemas/linear_algebra.yaml:219",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18446,7 +18446,7 @@ __linalg_solve_ex_default = declare(
     "Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:208",
+    where="schemas/linear_algebra.yaml:226",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18487,7 +18487,7 @@ __linalg_solve_ex_result = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:211",
+    where="schemas/linear_algebra.yaml:229",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18517,7 +18517,7 @@ _linalg_solve_ex_default_ = declare(
     "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:221",
+    where="schemas/linear_algebra.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18553,7 +18553,7 @@ _linalg_solve_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:224",
+    where="schemas/linear_algebra.yaml:242",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18574,7 +18574,7 @@ _linalg_solve_default = declare(
     "(Tensor A, Tensor B, *, bool left=True) -> Tensor",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:227",
+    where="schemas/linear_algebra.yaml:245",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18593,7 +18593,7 @@ _linalg_solve_out = declare(
     "(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:230",
+    where="schemas/linear_algebra.yaml:248",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18612,7 +18612,7 @@ _linalg_solve_triangular_default = declare(
     "(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
     (("self", "Tensor"), ("B", "Tensor"), ("upper", "bool"), ("left", "bool", True), ("unitriangular", "bool", False)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:233",
+    where="schemas/linear_algebra.yaml:251",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18674,7 +18674,7 @@ _triangular_solve_default = declare(
         ("transpose", "bool", False),
         ("unitriangular", "bool", False),
     ),
-    where="schemas/linear_algebra.yaml:241",
+    where="schemas/linear_algebra.yaml:260",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18712,7 +18712,7 @@ _triangular_solve_X = declare(
         ("M", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/linear_algebra.yaml:245",
+    where="schemas/linear_algebra.yaml:264",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18732,7 +18732,7 @@ _cholesky_solve_default = declare(
     "aten::cholesky_solve",
     "(Tensor self, Tensor input2, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:253",
+    where="schemas/linear_algebra.yaml:272",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18768,7 +18768,7 @@ _cholesky_inverse_default = declare(
     "aten::cholesky_inverse",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:260",
+    where="schemas/linear_algebra.yaml:280",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18805,7 +18805,7 @@ _linalg_lu_solve_default = declare(
     "(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     (("LU", "Tensor"), ("pivots", "Tensor"), ("B", "Tensor"), ("left", "bool", True), ("adjoint", "bool", False)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:267",
+    where="schemas/linear_algebra.yaml:288",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18850,7 +18850,7 @@ _linalg_tensorinv_default = declare(
     "aten::linalg_tensorinv",
     "(Tensor self, int ind=2) -> Tensor",
     (("self", "Tensor"), ("ind", "int", 2)),
-    where="schemas/linear_algebra.yaml:275",
+    where="schemas/linear_algebra.yaml:297",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18887,7 +18887,7 @@ _linalg_tensorinv_out = declare(
     "(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("ind", "int", 2), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:279",
+    where="schemas/linear_algebra.yaml:301",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18905,7 +18905,7 @@ _linalg_tensorsolve_default = declare(
     "aten::linalg_tensorsolve",
     "(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None)),
-    where="schemas/linear_algebra.yaml:282",
+    where="schemas/linear_algebra.yaml:304",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18942,7 +18942,7 @@ _linalg_tensorsolve_out = declare(
     "(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dims", "int[]?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:286",
+    where="schemas/linear_algebra.yaml:308",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -18969,7 +18969,7 @@ __linalg_det_default = declare(
     "aten::_linalg_det",
     "(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:291",
+    where="schemas/linear_algebra.yaml:313",
     tags=("pt2_compliant_tag",),
 )
 
@@ -18999,7 +18999,7 @@ __linalg_det_result = declare(
     "Tensor(c!) pivots)",
     (("A", "Tensor"), ("result", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:294",
+    where="schemas/linear_algebra.yaml:316",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19019,7 +19019,7 @@ _linalg_det_default_ = declare(
     "aten::linalg_det",
     "(Tensor A) -> Tensor",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:303",
+    where="schemas/linear_algebra.yaml:325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19037,7 +19037,7 @@ _det = declare(
     "aten::det",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:310",
+    where="schemas/linear_algebra.yaml:333",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19083,7 +19083,7 @@ __linalg_slogdet_default = declare(
     "aten::_linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:315",
+    where="schemas/linear_algebra.yaml:338",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19114,7 +19114,7 @@ __linalg_slogdet_sign = declare(
     "Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor"), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:318",
+    where="schemas/linear_algebra.yaml:341",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19142,7 +19142,7 @@ _linalg_slogdet_default_ = declare(
     "aten::linalg_slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     (("A", "Tensor"),),
-    where="schemas/linear_algebra.yaml:328",
+    where="schemas/linear_algebra.yaml:351",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19170,7 +19170,7 @@ _linalg_slogdet_out = declare(
     "(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     (("A", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:331",
+    where="schemas/linear_algebra.yaml:354",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19197,7 +19197,7 @@ _slogdet_default = declare(
     "aten::slogdet",
     "(Tensor self) -> (Tensor sign, Tensor logabsdet)",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:334",
+    where="schemas/linear_algebra.yaml:357",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19241,7 +19241,7 @@ _slogdet_out = declare(
     "(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     (("self", "Tensor"), ("sign", "Tensor"), ("logabsdet", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:339",
+    where="schemas/linear_algebra.yaml:362",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19258,7 +19258,7 @@ _logdet = declare(
     "aten::logdet",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:341",
+    where="schemas/linear_algebra.yaml:364",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19304,7 +19304,7 @@ _linalg_lu_factor_ex_default = declare(
     "(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
     (("A", "Tensor"), ("pivot", "bool", True), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:346",
+    where="schemas/linear_algebra.yaml:369",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19341,7 +19341,7 @@ _linalg_lu_factor_ex_out = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:351",
+    where="schemas/linear_algebra.yaml:374",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19370,7 +19370,7 @@ _linalg_lu_factor_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:359",
+    where="schemas/linear_algebra.yaml:382",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19398,7 +19398,7 @@ _linalg_lu_factor_out = declare(
     "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
     (("A", "Tensor"), ("pivot", "bool", True), ("LU", "Tensor"), ("pivots", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:363",
+    where="schemas/linear_algebra.yaml:386",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19428,7 +19428,7 @@ _linalg_lu_default = declare(
     "(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     (("A", "Tensor"), ("pivot", "bool", True)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:366",
+    where="schemas/linear_algebra.yaml:389",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19458,7 +19458,7 @@ _linalg_lu_out = declare(
     "Tensor(c!) U)",
     (("A", "Tensor"), ("pivot", "bool", True), ("P", "Tensor"), ("L", "Tensor"), ("U", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:371",
+    where="schemas/linear_algebra.yaml:394",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19487,7 +19487,7 @@ _linalg_cholesky_ex_default = declare(
     "(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     (("self", "Tensor"), ("upper", "bool", False), ("check_errors", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:379",
+    where="schemas/linear_algebra.yaml:402",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19547,7 +19547,7 @@ _linalg_cholesky_ex_L = declare(
         ("info", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:383",
+    where="schemas/linear_algebra.yaml:406",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19577,7 +19577,7 @@ _linalg_cholesky_default = declare(
     "(Tensor self, *, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:392",
+    where="schemas/linear_algebra.yaml:415",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19614,7 +19614,7 @@ _linalg_cholesky_out = declare(
     "(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:395",
+    where="schemas/linear_algebra.yaml:418",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19632,7 +19632,7 @@ _cholesky_default = declare(
     "aten::cholesky",
     "(Tensor self, bool upper=False) -> Tensor",
     (("self", "Tensor"), ("upper", "bool", False)),
-    where="schemas/linear_algebra.yaml:398",
+    where="schemas/linear_algebra.yaml:421",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19669,7 +19669,7 @@ _cholesky_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:401",
+    where="schemas/linear_algebra.yaml:424",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19695,7 +19695,7 @@ _linalg_qr_default = declare(
     "aten::linalg_qr",
     "(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
     (("A", "Tensor"), ("mode", "str", "reduced")),
-    where="schemas/linear_algebra.yaml:403",
+    where="schemas/linear_algebra.yaml:426",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19723,7 +19723,7 @@ _linalg_qr_out = declare(
     "(Tensor A, str mode='reduced', *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("A", "Tensor"), ("mode", "str", "reduced"), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:408",
+    where="schemas/linear_algebra.yaml:431",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19750,7 +19750,7 @@ _qr_default = declare(
     "aten::qr",
     "(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     (("self", "Tensor"), ("some", "bool", True)),
-    where="schemas/linear_algebra.yaml:415",
+    where="schemas/linear_algebra.yaml:438",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19796,7 +19796,7 @@ _qr_Q = declare(
     "(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     (("self", "Tensor"), ("some", "bool", True), ("Q", "Tensor"), ("R", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:420",
+    where="schemas/linear_algebra.yaml:443",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19823,7 +19823,7 @@ __linalg_eigh_default = declare(
     "aten::_linalg_eigh",
     '(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("A", "Tensor"), ("UPLO", "str", "L"), ("compute_v", "bool", True)),
-    where="schemas/linear_algebra.yaml:424",
+    where="schemas/linear_algebra.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19858,7 +19858,7 @@ __linalg_eigh_eigenvalues = declare(
         ("eigenvectors", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:427",
+    where="schemas/linear_algebra.yaml:450",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19886,7 +19886,7 @@ _linalg_eigh_default_ = declare(
     "aten::linalg_eigh",
     '(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="schemas/linear_algebra.yaml:435",
+    where="schemas/linear_algebra.yaml:458",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19933,7 +19933,7 @@ _linalg_eigh_eigvals = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("UPLO", "str", "L"), ("eigvals", "Tensor"), ("eigvecs", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:440",
+    where="schemas/linear_algebra.yaml:463",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -19959,7 +19959,7 @@ _linalg_eigvalsh_default = declare(
     "aten::linalg_eigvalsh",
     '(Tensor self, str UPLO="L") -> Tensor',
     (("self", "Tensor"), ("UPLO", "str", "L")),
-    where="schemas/linear_algebra.yaml:443",
+    where="schemas/linear_algebra.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -19996,7 +19996,7 @@ _linalg_eigvalsh_out = declare(
     '(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)',
     (("self", "Tensor"), ("UPLO", "str", "L"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:446",
+    where="schemas/linear_algebra.yaml:469",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20022,7 +20022,7 @@ _linalg_eig_default = declare(
     "aten::linalg_eig",
     "(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:449",
+    where="schemas/linear_algebra.yaml:472",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20067,7 +20067,7 @@ _linalg_eig_out = declare(
     "eigenvectors)",
     (("self", "Tensor"), ("eigenvalues", "Tensor"), ("eigenvectors", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:454",
+    where="schemas/linear_algebra.yaml:477",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20085,7 +20085,7 @@ __linalg_eigvals = declare(
     "aten::_linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:463",
+    where="schemas/linear_algebra.yaml:486",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20121,7 +20121,7 @@ _linalg_eigvals_default = declare(
     "aten::linalg_eigvals",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/linear_algebra.yaml:469",
+    where="schemas/linear_algebra.yaml:492",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20156,7 +20156,7 @@ _linalg_eigvals_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:472",
+    where="schemas/linear_algebra.yaml:495",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20183,7 +20183,7 @@ __linalg_svd_default = declare(
     "Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", False), ("compute_uv", "bool", True), ("driver", "str?", None)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:475",
+    where="schemas/linear_algebra.yaml:498",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20222,7 +20222,7 @@ __linalg_svd_U = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:479",
+    where="schemas/linear_algebra.yaml:502",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20252,7 +20252,7 @@ _linalg_svd_default_ = declare(
     "(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     (("A", "Tensor"), ("full_matrices", "bool", True), ("driver", "str?", None)),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:485",
+    where="schemas/linear_algebra.yaml:508",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20289,7 +20289,7 @@ _linalg_svd_U_ = declare(
         ("Vh", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:491",
+    where="schemas/linear_algebra.yaml:514",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20310,7 +20310,7 @@ _linalg_svdvals_default = declare(
     "(Tensor A, *, str? driver=None) -> Tensor",
     (("A", "Tensor"), ("driver", "str?", None)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:494",
+    where="schemas/linear_algebra.yaml:517",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20329,7 +20329,7 @@ _linalg_svdvals_out = declare(
     "(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("driver", "str?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:498",
+    where="schemas/linear_algebra.yaml:521",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20356,7 +20356,7 @@ _svd_default = declare(
     "aten::svd",
     "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
     (("self", "Tensor"), ("some", "bool", True), ("compute_uv", "bool", True)),
-    where="schemas/linear_algebra.yaml:502",
+    where="schemas/linear_algebra.yaml:525",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20413,7 +20413,7 @@ _svd_U = declare(
         ("V", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:505",
+    where="schemas/linear_algebra.yaml:528",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20436,7 +20436,7 @@ _linalg_pinv_atol_rtol_tensor = declare(
     "(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:509",
+    where="schemas/linear_algebra.yaml:532",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20488,7 +20488,7 @@ _linalg_pinv_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:516",
+    where="schemas/linear_algebra.yaml:540",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20541,7 +20541,7 @@ _linalg_pinv_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:520",
+    where="schemas/linear_algebra.yaml:544",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20571,7 +20571,7 @@ _linalg_pinv_default = declare(
     "aten::linalg_pinv",
     "(Tensor self, float rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:523",
+    where="schemas/linear_algebra.yaml:547",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20609,7 +20609,7 @@ _linalg_pinv_rcond_tensor = declare(
     "aten::linalg_pinv.rcond_tensor",
     "(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:530",
+    where="schemas/linear_algebra.yaml:555",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20646,7 +20646,7 @@ _linalg_pinv_out_rcond_tensor = declare(
     "(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:536",
+    where="schemas/linear_algebra.yaml:561",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20664,7 +20664,7 @@ _pinverse = declare(
     "aten::pinverse",
     "(Tensor self, float rcond=1e-15) -> Tensor",
     (("self", "Tensor"), ("rcond", "float", 1e-15)),
-    where="schemas/linear_algebra.yaml:539",
+    where="schemas/linear_algebra.yaml:564",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20703,7 +20703,7 @@ _linalg_matrix_rank_atol_rtol_tensor = declare(
     "(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("atol", "Tensor?", None), ("rtol", "Tensor?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:544",
+    where="schemas/linear_algebra.yaml:569",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20762,7 +20762,7 @@ _linalg_matrix_rank_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:548",
+    where="schemas/linear_algebra.yaml:573",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20789,7 +20789,7 @@ _linalg_matrix_rank_atol_rtol_float = declare(
     "(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("atol", "float?", None), ("rtol", "float?", None), ("hermitian", "bool", False)),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:551",
+    where="schemas/linear_algebra.yaml:576",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20842,7 +20842,7 @@ _linalg_matrix_rank_atol_rtol_float_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:555",
+    where="schemas/linear_algebra.yaml:580",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20872,7 +20872,7 @@ _linalg_matrix_rank_default = declare(
     "aten::linalg_matrix_rank",
     "(Tensor self, float tol, bool hermitian=False) -> Tensor",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:558",
+    where="schemas/linear_algebra.yaml:583",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20910,7 +20910,7 @@ _linalg_matrix_rank_tol_tensor = declare(
     "aten::linalg_matrix_rank.tol_tensor",
     "(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False)),
-    where="schemas/linear_algebra.yaml:565",
+    where="schemas/linear_algebra.yaml:591",
     tags=("pt2_compliant_tag",),
 )
 
@@ -20947,7 +20947,7 @@ _linalg_matrix_rank_out_tol_tensor = declare(
     "(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("tol", "Tensor"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:571",
+    where="schemas/linear_algebra.yaml:597",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -20972,7 +20972,7 @@ _linalg_matrix_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:576",
+    where="schemas/linear_algebra.yaml:602",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21031,7 +21031,7 @@ _linalg_matrix_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:579",
+    where="schemas/linear_algebra.yaml:605",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21071,7 +21071,7 @@ _linalg_matrix_norm_str_ord = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:582",
+    where="schemas/linear_algebra.yaml:608",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21130,7 +21130,7 @@ _linalg_matrix_norm_str_ord_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:585",
+    where="schemas/linear_algebra.yaml:611",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21170,7 +21170,7 @@ _linalg_norm_default = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:588",
+    where="schemas/linear_algebra.yaml:614",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21228,7 +21228,7 @@ _linalg_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:592",
+    where="schemas/linear_algebra.yaml:618",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21268,7 +21268,7 @@ _linalg_norm_ord_str = declare(
         ("dtype", "ScalarType?", None),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:595",
+    where="schemas/linear_algebra.yaml:621",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21326,7 +21326,7 @@ _linalg_norm_ord_str_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:599",
+    where="schemas/linear_algebra.yaml:625",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21359,7 +21359,7 @@ _nuclear_norm_default = declare(
     "aten::nuclear_norm",
     "(Tensor self, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:602",
+    where="schemas/linear_algebra.yaml:628",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21395,7 +21395,7 @@ _nuclear_norm_dim = declare(
     "aten::nuclear_norm.dim",
     "(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False)),
-    where="schemas/linear_algebra.yaml:608",
+    where="schemas/linear_algebra.yaml:635",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21434,7 +21434,7 @@ _nuclear_norm_dim_out = declare(
     "(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[2]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:611",
+    where="schemas/linear_algebra.yaml:638",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21454,7 +21454,7 @@ _linalg_cond_default = declare(
     "aten::linalg_cond",
     "(Tensor self, Scalar? p=None) -> Tensor",
     (("self", "Tensor"), ("p", "Scalar?", None)),
-    where="schemas/linear_algebra.yaml:613",
+    where="schemas/linear_algebra.yaml:640",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21491,7 +21491,7 @@ _linalg_cond_out = declare(
     "(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:617",
+    where="schemas/linear_algebra.yaml:644",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21509,7 +21509,7 @@ _linalg_cond_p_str = declare(
     "aten::linalg_cond.p_str",
     "(Tensor self, str p) -> Tensor",
     (("self", "Tensor"), ("p", "str")),
-    where="schemas/linear_algebra.yaml:620",
+    where="schemas/linear_algebra.yaml:647",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21546,7 +21546,7 @@ _linalg_cond_p_str_out = declare(
     "(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "str"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:624",
+    where="schemas/linear_algebra.yaml:651",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -21564,7 +21564,7 @@ _cdist = declare(
     "aten::cdist",
     "(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("compute_mode", "int?", None)),
-    where="schemas/linear_algebra.yaml:627",
+    where="schemas/linear_algebra.yaml:654",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21610,7 +21610,7 @@ __euclidean_dist_default = declare(
     "aten::_euclidean_dist",
     "(Tensor x1, Tensor x2) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor")),
-    where="schemas/linear_algebra.yaml:629",
+    where="schemas/linear_algebra.yaml:656",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21644,8 +21644,8 @@ __cdist_forward_default = declare(
     "aten::_cdist_forward",
     "(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?")),
-    where="schemas/linear_algebra.yaml:634",
-    tags=("pt2_compliant_tag",),
+    where="schemas/linear_algebra.yaml:661",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -21683,7 +21683,7 @@ _alias = declare(
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
     where="schemas/views.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -21718,7 +21718,7 @@ _detach = declare(
     "aten::detach",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:11",
+    where="schemas/views.yaml:12",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21754,8 +21754,8 @@ _view_default = declare(
     "aten::view",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:17",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:18",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -21792,7 +21792,7 @@ _transpose_int = declare(
     "aten::transpose.int",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:23",
+    where="schemas/views.yaml:25",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21832,7 +21832,7 @@ _t = declare(
     "aten::t",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:29",
+    where="schemas/views.yaml:31",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21868,7 +21868,7 @@ _numpy_T = declare(
     "aten::numpy_T",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:35",
+    where="schemas/views.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -21904,8 +21904,8 @@ _permute = declare(
     "aten::permute",
     "(Tensor(a) self, int[] dims) -> Tensor(a)",
     (("self", "Tensor"), ("dims", "int[]")),
-    where="schemas/views.yaml:41",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:43",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -21945,8 +21945,8 @@ _expand = declare(
     "(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("implicit", "bool", False)),
     kwarg_only=2,
-    where="schemas/views.yaml:47",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:50",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -21993,8 +21993,8 @@ _select_int = declare(
     "aten::select.int",
     "(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/views.yaml:53",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:57",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22039,8 +22039,8 @@ _slice_Tensor = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/views.yaml:59",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:64",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22092,8 +22092,8 @@ _unsqueeze = declare(
     "aten::unsqueeze",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:65",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:71",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22130,7 +22130,7 @@ _squeeze_default = declare(
     "aten::squeeze",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:71",
+    where="schemas/views.yaml:78",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22164,8 +22164,8 @@ _squeeze_dim = declare(
     "aten::squeeze.dim",
     "(Tensor(a) self, int dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:77",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:84",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22200,8 +22200,8 @@ _squeeze_dims = declare(
     "aten::squeeze.dims",
     "(Tensor(a) self, int[] dim) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:83",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:91",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22238,8 +22238,8 @@ _diagonal = declare(
     "aten::diagonal",
     "(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/views.yaml:89",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:98",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22280,7 +22280,7 @@ _split_Tensor = declare(
     "aten::split.Tensor",
     "(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:95",
+    where="schemas/views.yaml:105",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22318,8 +22318,8 @@ _split_with_sizes_default = declare(
     "aten::split_with_sizes",
     "(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:101",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:111",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22356,7 +22356,7 @@ _unbind_int = declare(
     "aten::unbind.int",
     "(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:107",
+    where="schemas/views.yaml:118",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22392,8 +22392,8 @@ _as_strided = declare(
     "aten::as_strided",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:113",
-    tags=("pt2_compliant_tag",),
+    where="schemas/views.yaml:124",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -22440,7 +22440,7 @@ _split_sizes = declare(
     "aten::split.sizes",
     "(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("split_size", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:118",
+    where="schemas/views.yaml:130",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22478,7 +22478,7 @@ _chunk_default = declare(
     "aten::chunk",
     "(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:123",
+    where="schemas/views.yaml:135",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22516,7 +22516,7 @@ _reshape = declare(
     "aten::reshape",
     "(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     (("self", "Tensor"), ("shape", "SymInt[]")),
-    where="schemas/views.yaml:126",
+    where="schemas/views.yaml:138",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22556,7 +22556,7 @@ __unsafe_view = declare(
     "aten::_unsafe_view",
     "(Tensor self, SymInt[] size) -> Tensor",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:129",
+    where="schemas/views.yaml:141",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22596,7 +22596,7 @@ _flatten_using_ints = declare(
     "aten::flatten.using_ints",
     "(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     (("self", "Tensor"), ("start_dim", "int", 0), ("end_dim", "int", -1)),
-    where="schemas/views.yaml:133",
+    where="schemas/views.yaml:145",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22636,7 +22636,7 @@ _expand_as = declare(
     "aten::expand_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:136",
+    where="schemas/views.yaml:148",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22672,7 +22672,7 @@ _narrow_default = declare(
     "aten::narrow",
     "(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="schemas/views.yaml:141",
+    where="schemas/views.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22712,7 +22712,7 @@ _movedim_int = declare(
     "aten::movedim.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:144",
+    where="schemas/views.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22750,7 +22750,7 @@ _movedim_intlist = declare(
     "aten::movedim.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:149",
+    where="schemas/views.yaml:161",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22788,7 +22788,7 @@ _moveaxis_int = declare(
     "aten::moveaxis.int",
     "(Tensor(a) self, int source, int destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int"), ("destination", "int")),
-    where="schemas/views.yaml:152",
+    where="schemas/views.yaml:164",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22826,7 +22826,7 @@ _moveaxis_intlist = declare(
     "aten::moveaxis.intlist",
     "(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     (("self", "Tensor"), ("source", "int[]"), ("destination", "int[]")),
-    where="schemas/views.yaml:157",
+    where="schemas/views.yaml:169",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22864,7 +22864,7 @@ _swapaxes = declare(
     "aten::swapaxes",
     "(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:162",
+    where="schemas/views.yaml:174",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22904,7 +22904,7 @@ _swapdims = declare(
     "aten::swapdims",
     "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:167",
+    where="schemas/views.yaml:179",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22944,7 +22944,7 @@ _mT = declare(
     "aten::mT",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:172",
+    where="schemas/views.yaml:184",
     tags=("pt2_compliant_tag",),
 )
 
@@ -22980,7 +22980,7 @@ _mH = declare(
     "aten::mH",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:175",
+    where="schemas/views.yaml:187",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23016,7 +23016,7 @@ _adjoint = declare(
     "aten::adjoint",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:178",
+    where="schemas/views.yaml:190",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23052,7 +23052,7 @@ _matrix_H = declare(
     "aten::matrix_H",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:181",
+    where="schemas/views.yaml:193",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23088,7 +23088,7 @@ _view_as = declare(
     "aten::view_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:184",
+    where="schemas/views.yaml:196",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23124,7 +23124,7 @@ _reshape_as = declare(
     "aten::reshape_as",
     "(Tensor(a) self, Tensor other) -> Tensor(a)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/views.yaml:189",
+    where="schemas/views.yaml:201",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23160,7 +23160,7 @@ __reshape_alias = declare(
     "aten::_reshape_alias",
     "(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]")),
-    where="schemas/views.yaml:194",
+    where="schemas/views.yaml:206",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23205,7 +23205,7 @@ _ravel = declare(
     "aten::ravel",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:199",
+    where="schemas/views.yaml:211",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23241,7 +23241,7 @@ _unflatten_int = declare(
     "aten::unflatten.int",
     "(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("sizes", "SymInt[]")),
-    where="schemas/views.yaml:202",
+    where="schemas/views.yaml:214",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23286,7 +23286,7 @@ _narrow_Tensor = declare(
     "aten::narrow.Tensor",
     "(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     (("self", "Tensor"), ("dim", "int"), ("start", "Tensor"), ("length", "SymInt")),
-    where="schemas/views.yaml:205",
+    where="schemas/views.yaml:217",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23324,7 +23324,7 @@ _broadcast_to = declare(
     "aten::broadcast_to",
     "(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     (("self", "Tensor"), ("size", "SymInt[]")),
-    where="schemas/views.yaml:208",
+    where="schemas/views.yaml:220",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23364,7 +23364,7 @@ _broadcast_tensors_default = declare(
     "aten::broadcast_tensors",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:213",
+    where="schemas/views.yaml:225",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23394,7 +23394,7 @@ _atleast_1d_default = declare(
     "aten::atleast_1d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:215",
+    where="schemas/views.yaml:227",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23428,7 +23428,7 @@ _atleast_1d_Sequence = declare(
     "aten::atleast_1d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:219",
+    where="schemas/views.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23458,7 +23458,7 @@ _atleast_2d_default = declare(
     "aten::atleast_2d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:221",
+    where="schemas/views.yaml:233",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23492,7 +23492,7 @@ _atleast_2d_Sequence = declare(
     "aten::atleast_2d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:225",
+    where="schemas/views.yaml:237",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23522,7 +23522,7 @@ _atleast_3d_default = declare(
     "aten::atleast_3d",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:228",
+    where="schemas/views.yaml:240",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -23556,7 +23556,7 @@ _atleast_3d_Sequence = declare(
     "aten::atleast_3d.Sequence",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/views.yaml:232",
+    where="schemas/views.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23586,7 +23586,7 @@ _tensor_split_sections = declare(
     "aten::tensor_split.sections",
     "(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:237",
+    where="schemas/views.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23624,7 +23624,7 @@ _tensor_split_indices = declare(
     "aten::tensor_split.indices",
     "(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:240",
+    where="schemas/views.yaml:252",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23662,7 +23662,7 @@ _tensor_split_tensor_indices_or_sections = declare(
     "aten::tensor_split.tensor_indices_or_sections",
     "(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("tensor_indices_or_sections", "Tensor"), ("dim", "int", 0)),
-    where="schemas/views.yaml:243",
+    where="schemas/views.yaml:255",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23703,7 +23703,7 @@ _hsplit_int = declare(
     "aten::hsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:246",
+    where="schemas/views.yaml:258",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23739,7 +23739,7 @@ _hsplit_array = declare(
     "aten::hsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:249",
+    where="schemas/views.yaml:261",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23777,7 +23777,7 @@ _vsplit_int = declare(
     "aten::vsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:252",
+    where="schemas/views.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23813,7 +23813,7 @@ _vsplit_array = declare(
     "aten::vsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:255",
+    where="schemas/views.yaml:267",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23851,7 +23851,7 @@ _dsplit_int = declare(
     "aten::dsplit.int",
     "(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     (("self", "Tensor"), ("sections", "int")),
-    where="schemas/views.yaml:258",
+    where="schemas/views.yaml:270",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23887,7 +23887,7 @@ _dsplit_array = declare(
     "aten::dsplit.array",
     "(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     (("self", "Tensor"), ("indices", "int[]")),
-    where="schemas/views.yaml:261",
+    where="schemas/views.yaml:273",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23925,7 +23925,7 @@ _unsafe_split_Tensor = declare(
     "aten::unsafe_split.Tensor",
     "(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0)),
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -23963,7 +23963,7 @@ _unsafe_split_with_sizes_default = declare(
     "aten::unsafe_split_with_sizes",
     "(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0)),
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24001,7 +24001,7 @@ _unsafe_chunk_default = declare(
     "aten::unsafe_chunk",
     "(Tensor self, int chunks, int dim=0) -> Tensor[]",
     (("self", "Tensor"), ("chunks", "int"), ("dim", "int", 0)),
-    where="schemas/views.yaml:276",
+    where="schemas/views.yaml:288",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -24039,7 +24039,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:284",
+    where="schemas/views.yaml:296",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24087,7 +24087,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:290",
+    where="schemas/views.yaml:302",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24123,7 +24123,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:296",
+    where="schemas/views.yaml:308",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24159,7 +24159,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:302",
+    where="schemas/views.yaml:314",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24195,7 +24195,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:308",
+    where="schemas/views.yaml:320",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24231,7 +24231,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:311",
+    where="schemas/views.yaml:323",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24267,7 +24267,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:316",
+    where="schemas/views.yaml:328",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24303,7 +24303,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:322",
+    where="schemas/views.yaml:334",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24343,7 +24343,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:328",
+    where="schemas/views.yaml:340",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24383,7 +24383,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:334",
+    where="schemas/views.yaml:346",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24423,7 +24423,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:340",
+    where="schemas/views.yaml:352",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24461,7 +24461,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:346",
+    where="schemas/views.yaml:358",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24495,7 +24495,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:352",
+    where="schemas/views.yaml:364",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24531,7 +24531,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:358",
+    where="schemas/views.yaml:370",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24569,7 +24569,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:364",
+    where="schemas/views.yaml:376",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24617,7 +24617,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:370",
+    where="schemas/views.yaml:382",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24654,7 +24654,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:376",
+    where="schemas/views.yaml:388",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -25459,7 +25459,7 @@ _flip_default = declare(
     "(Tensor self, int[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "int[]")),
     where="schemas/shapes.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -25496,7 +25496,7 @@ _fliplr = declare(
     "aten::fliplr",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/shapes.yaml:14",
+    where="schemas/shapes.yaml:15",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25532,7 +25532,7 @@ _flipud = declare(
     "aten::flipud",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/shapes.yaml:17",
+    where="schemas/shapes.yaml:18",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25568,7 +25568,7 @@ _roll_default = declare(
     "aten::roll",
     "(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
     (("self", "Tensor"), ("shifts", "SymInt[1]"), ("dims", "int[1]", ())),
-    where="schemas/shapes.yaml:20",
+    where="schemas/shapes.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25606,7 +25606,7 @@ _rot90_default = declare(
     "aten::rot90",
     "(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
     (("self", "Tensor"), ("k", "int", 1), ("dims", "int[]", (0, 1))),
-    where="schemas/shapes.yaml:27",
+    where="schemas/shapes.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25644,7 +25644,7 @@ _channel_shuffle_default = declare(
     "aten::channel_shuffle",
     "(Tensor self, SymInt groups) -> Tensor",
     (("self", "Tensor"), ("groups", "SymInt")),
-    where="schemas/shapes.yaml:34",
+    where="schemas/shapes.yaml:35",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25680,7 +25680,7 @@ _pixel_shuffle_default = declare(
     "aten::pixel_shuffle",
     "(Tensor self, int upscale_factor) -> Tensor",
     (("self", "Tensor"), ("upscale_factor", "int")),
-    where="schemas/shapes.yaml:40",
+    where="schemas/shapes.yaml:41",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25716,7 +25716,7 @@ _pixel_unshuffle_default = declare(
     "aten::pixel_unshuffle",
     "(Tensor self, int downscale_factor) -> Tensor",
     (("self", "Tensor"), ("downscale_factor", "int")),
-    where="schemas/shapes.yaml:46",
+    where="schemas/shapes.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25752,7 +25752,7 @@ _narrow_copy_default = declare(
     "aten::narrow_copy",
     "(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt")),
-    where="schemas/shapes.yaml:52",
+    where="schemas/shapes.yaml:53",
     tags=("pt2_compliant_tag", "view_copy"),
 )
 
@@ -25792,8 +25792,8 @@ _repeat_default = declare(
     "aten::repeat",
     "(Tensor self, SymInt[] repeats) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt[]")),
-    where="schemas/shapes.yaml:62",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:64",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -25830,7 +25830,7 @@ _tile = declare(
     "aten::tile",
     "(Tensor self, SymInt[] dims) -> Tensor",
     (("self", "Tensor"), ("dims", "SymInt[]")),
-    where="schemas/shapes.yaml:69",
+    where="schemas/shapes.yaml:72",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25871,7 +25871,7 @@ _repeat_interleave_Tensor = declare(
     "(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     (("repeats", "Tensor"), ("output_size", "SymInt?", None)),
     kwarg_only=1,
-    where="schemas/shapes.yaml:72",
+    where="schemas/shapes.yaml:75",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -25908,7 +25908,7 @@ _repeat_interleave_self_Tensor = declare(
     "(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "Tensor"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:80",
+    where="schemas/shapes.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25953,7 +25953,7 @@ _repeat_interleave_self_int = declare(
     "(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     (("self", "Tensor"), ("repeats", "SymInt"), ("dim", "int?", None), ("output_size", "SymInt?", None)),
     kwarg_only=3,
-    where="schemas/shapes.yaml:83",
+    where="schemas/shapes.yaml:86",
     tags=("pt2_compliant_tag",),
 )
 
@@ -25999,7 +25999,7 @@ _concat_default = declare(
     "aten::concat",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:88",
+    where="schemas/shapes.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26032,7 +26032,7 @@ _concat_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:92",
+    where="schemas/shapes.yaml:95",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26050,7 +26050,7 @@ _concatenate_default = declare(
     "aten::concatenate",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/shapes.yaml:96",
+    where="schemas/shapes.yaml:99",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26083,7 +26083,7 @@ _concatenate_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:100",
+    where="schemas/shapes.yaml:103",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26101,7 +26101,7 @@ _hstack_default = declare(
     "aten::hstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:104",
+    where="schemas/shapes.yaml:107",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26132,7 +26132,7 @@ _hstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:106",
+    where="schemas/shapes.yaml:109",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26148,7 +26148,7 @@ _vstack_default = declare(
     "aten::vstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:108",
+    where="schemas/shapes.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26179,7 +26179,7 @@ _vstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:110",
+    where="schemas/shapes.yaml:113",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26195,7 +26195,7 @@ _row_stack_default = declare(
     "aten::row_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:112",
+    where="schemas/shapes.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26226,7 +26226,7 @@ _row_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:116",
+    where="schemas/shapes.yaml:119",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26242,7 +26242,7 @@ _dstack_default = declare(
     "aten::dstack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:120",
+    where="schemas/shapes.yaml:123",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26273,7 +26273,7 @@ _dstack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:122",
+    where="schemas/shapes.yaml:125",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26289,7 +26289,7 @@ _column_stack_default = declare(
     "aten::column_stack",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:124",
+    where="schemas/shapes.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26320,7 +26320,7 @@ _column_stack_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:126",
+    where="schemas/shapes.yaml:129",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26336,7 +26336,7 @@ _block_diag_default = declare(
     "aten::block_diag",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:128",
+    where="schemas/shapes.yaml:131",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26366,7 +26366,7 @@ _meshgrid_default = declare(
     "aten::meshgrid",
     "(Tensor[] tensors) -> Tensor[]",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:135",
+    where="schemas/shapes.yaml:138",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26397,7 +26397,7 @@ _meshgrid_indexing = declare(
     "(Tensor[] tensors, *, str indexing) -> Tensor[]",
     (("tensors", "Tensor[]"), ("indexing", "str")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:137",
+    where="schemas/shapes.yaml:140",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26429,7 +26429,7 @@ _cartesian_prod = declare(
     "aten::cartesian_prod",
     "(Tensor[] tensors) -> Tensor",
     (("tensors", "Tensor[]"),),
-    where="schemas/shapes.yaml:139",
+    where="schemas/shapes.yaml:142",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -26461,7 +26461,7 @@ _combinations = declare(
     "aten::combinations",
     "(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     (("self", "Tensor"), ("r", "int", 2), ("with_replacement", "bool", False)),
-    where="schemas/shapes.yaml:143",
+    where="schemas/shapes.yaml:146",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26501,7 +26501,7 @@ _diag_default = declare(
     "aten::diag",
     "(Tensor self, int diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "int", 0)),
-    where="schemas/shapes.yaml:148",
+    where="schemas/shapes.yaml:151",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26538,7 +26538,7 @@ _diag_out = declare(
     "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:151",
+    where="schemas/shapes.yaml:154",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -26556,7 +26556,7 @@ _diagflat = declare(
     "aten::diagflat",
     "(Tensor self, int offset=0) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0)),
-    where="schemas/shapes.yaml:153",
+    where="schemas/shapes.yaml:156",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26594,7 +26594,7 @@ _diag_embed_default = declare(
     "aten::diag_embed",
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1)),
-    where="schemas/shapes.yaml:156",
+    where="schemas/shapes.yaml:159",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26644,7 +26644,7 @@ _tril_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:163",
+    where="schemas/shapes.yaml:166",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26695,8 +26695,8 @@ _tril_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:168",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:171",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -26727,7 +26727,7 @@ _triu_indices_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/shapes.yaml:170",
+    where="schemas/shapes.yaml:174",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26778,8 +26778,8 @@ _triu_indices_out = declare(
     "(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("row", "int"), ("col", "int"), ("offset", "int", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:175",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:179",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -26807,8 +26807,8 @@ _slice_scatter_default = declare(
         ("end", "SymInt?", None),
         ("step", "SymInt", 1),
     ),
-    where="schemas/shapes.yaml:179",
-    tags=("pt2_compliant_tag", "view_copy"),
+    where="schemas/shapes.yaml:184",
+    tags=("core", "pt2_compliant_tag", "view_copy"),
 )
 
 
@@ -26856,8 +26856,8 @@ _select_scatter_default = declare(
     "aten::select_scatter",
     "(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt")),
-    where="schemas/shapes.yaml:187",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:192",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -26894,7 +26894,7 @@ _diagonal_scatter_default = declare(
     "aten::diagonal_scatter",
     "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("offset", "int", 0), ("dim1", "int", 0), ("dim2", "int", 1)),
-    where="schemas/shapes.yaml:194",
+    where="schemas/shapes.yaml:200",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26940,7 +26940,7 @@ _as_strided_scatter_default = declare(
         ("stride", "SymInt[]"),
         ("storage_offset", "SymInt?", None),
     ),
-    where="schemas/shapes.yaml:201",
+    where="schemas/shapes.yaml:207",
     tags=("pt2_compliant_tag",),
 )
 
@@ -26986,8 +26986,8 @@ _constant_pad_nd_default = declare(
     "aten::constant_pad_nd",
     "(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0)),
-    where="schemas/shapes.yaml:209",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:215",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27024,8 +27024,8 @@ _reflection_pad1d_default = declare(
     "aten::reflection_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:216",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:223",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27060,8 +27060,8 @@ _reflection_pad2d_default = declare(
     "aten::reflection_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:223",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:232",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27096,8 +27096,8 @@ _reflection_pad3d_default = declare(
     "aten::reflection_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:230",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:241",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27132,7 +27132,7 @@ _replication_pad1d_default = declare(
     "aten::replication_pad1d",
     "(Tensor self, SymInt[2] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[2]")),
-    where="schemas/shapes.yaml:237",
+    where="schemas/shapes.yaml:250",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27168,8 +27168,8 @@ _replication_pad2d_default = declare(
     "aten::replication_pad2d",
     "(Tensor self, SymInt[4] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[4]")),
-    where="schemas/shapes.yaml:244",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:258",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27204,8 +27204,8 @@ _replication_pad3d_default = declare(
     "aten::replication_pad3d",
     "(Tensor self, SymInt[6] padding) -> Tensor",
     (("self", "Tensor"), ("padding", "SymInt[6]")),
-    where="schemas/shapes.yaml:251",
-    tags=("pt2_compliant_tag",),
+    where="schemas/shapes.yaml:267",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27240,7 +27240,7 @@ __pad_circular = declare(
     "aten::_pad_circular",
     "(Tensor self, SymInt[] pad) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]")),
-    where="schemas/shapes.yaml:258",
+    where="schemas/shapes.yaml:276",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27280,7 +27280,7 @@ __pad_enum = declare(
     "aten::_pad_enum",
     "(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "int"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:261",
+    where="schemas/shapes.yaml:279",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27328,7 +27328,7 @@ _pad = declare(
     "aten::pad",
     '(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
     (("self", "Tensor"), ("pad", "SymInt[]"), ("mode", "str", "constant"), ("value", "float?", None)),
-    where="schemas/shapes.yaml:264",
+    where="schemas/shapes.yaml:282",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27347,7 +27347,7 @@ _cat_default = declare(
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
     where="schemas/indexing.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27378,7 +27378,7 @@ _stack_default = declare(
     "aten::stack",
     "(Tensor[] tensors, int dim=0) -> Tensor",
     (("tensors", "Tensor[]"), ("dim", "int", 0)),
-    where="schemas/indexing.yaml:11",
+    where="schemas/indexing.yaml:13",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27410,8 +27410,8 @@ _index_Tensor = declare(
     "aten::index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="schemas/indexing.yaml:17",
-    tags=("dynamic_output_shape", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:20",
+    tags=("core", "dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
@@ -27441,8 +27441,8 @@ _index_put_default = declare(
     "aten::index_put",
     "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:26",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:30",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27479,8 +27479,8 @@ _index_select_default = declare(
     "aten::index_select",
     "(Tensor self, int dim, Tensor index) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor")),
-    where="schemas/indexing.yaml:34",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:40",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27516,8 +27516,8 @@ _gather_default = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False)),
     kwarg_only=3,
-    where="schemas/indexing.yaml:41",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:49",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27554,7 +27554,7 @@ _take_default = declare(
     "aten::take",
     "(Tensor self, Tensor index) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor")),
-    where="schemas/indexing.yaml:48",
+    where="schemas/indexing.yaml:58",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27588,7 +27588,7 @@ _take_along_dim_default = declare(
     "aten::take_along_dim",
     "(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None)),
-    where="schemas/indexing.yaml:55",
+    where="schemas/indexing.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27625,7 +27625,7 @@ _take_along_dim_out = declare(
     "(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:58",
+    where="schemas/indexing.yaml:69",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -27643,7 +27643,7 @@ __unsafe_index_Tensor = declare(
     "aten::_unsafe_index.Tensor",
     "(Tensor self, Tensor?[] indices) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor?[]")),
-    where="schemas/indexing.yaml:60",
+    where="schemas/indexing.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27680,7 +27680,7 @@ _put_default = declare(
     "aten::put",
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:66",
+    where="schemas/indexing.yaml:77",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27716,8 +27716,8 @@ _scatter_src = declare(
     "aten::scatter.src",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:73",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:85",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27752,8 +27752,8 @@ _scatter_value = declare(
     "aten::scatter.value",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:80",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:94",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27791,7 +27791,7 @@ _scatter_reduce__ = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:87",
+    where="schemas/indexing.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27830,7 +27830,7 @@ _scatter_value_reduce = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:94",
+    where="schemas/indexing.yaml:111",
     tags=("pt2_compliant_tag",),
 )
 
@@ -27870,8 +27870,8 @@ _scatter_add_default = declare(
     "aten::scatter_add",
     "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:101",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:119",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27914,8 +27914,8 @@ _scatter_reduce_two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:108",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:128",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -27963,7 +27963,7 @@ _index_add_default = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="schemas/indexing.yaml:115",
+    where="schemas/indexing.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28009,7 +28009,7 @@ _index_reduce_default = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:122",
+    where="schemas/indexing.yaml:145",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28057,7 +28057,7 @@ _index_copy_default = declare(
     "aten::index_copy",
     "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:129",
+    where="schemas/indexing.yaml:153",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28093,7 +28093,7 @@ _index_fill_int_Scalar = declare(
     "aten::index_fill.int_Scalar",
     "(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:136",
+    where="schemas/indexing.yaml:161",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28131,7 +28131,7 @@ _index_fill_int_Tensor = declare(
     "aten::index_fill.int_Tensor",
     "(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:143",
+    where="schemas/indexing.yaml:169",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28167,8 +28167,8 @@ _masked_scatter_default = declare(
     "aten::masked_scatter",
     "(Tensor self, Tensor mask, Tensor source) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:152",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:179",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -28201,8 +28201,8 @@ _masked_fill_Scalar = declare(
     "aten::masked_fill.Scalar",
     "(Tensor self, Tensor mask, Scalar value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:159",
-    tags=("pt2_compliant_tag",),
+    where="schemas/indexing.yaml:188",
+    tags=("pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -28237,7 +28237,7 @@ _masked_fill_Tensor = declare(
     "aten::masked_fill.Tensor",
     "(Tensor self, Tensor mask, Tensor value) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:166",
+    where="schemas/indexing.yaml:197",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28271,7 +28271,7 @@ _masked_select_default = declare(
     "aten::masked_select",
     "(Tensor self, Tensor mask) -> Tensor",
     (("self", "Tensor"), ("mask", "Tensor")),
-    where="schemas/indexing.yaml:173",
+    where="schemas/indexing.yaml:205",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28306,8 +28306,8 @@ _masked_select_out = declare(
     "(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:177",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:209",
+    tags=("dynamic_output_shape", "out", "pt2_compliant_tag"),
 )
 
 
@@ -28322,8 +28322,8 @@ _nonzero_default = declare(
     "aten::nonzero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:179",
-    tags=("dynamic_output_shape", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:212",
+    tags=("core", "dynamic_output_shape", "pt2_compliant_tag"),
 )
 
 
@@ -28356,7 +28356,7 @@ _argwhere = declare(
     "aten::argwhere",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:187",
+    where="schemas/indexing.yaml:221",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28392,7 +28392,7 @@ _nonzero_numpy_default = declare(
     "aten::nonzero_numpy",
     "(Tensor self) -> Tensor[]",
     (("self", "Tensor"),),
-    where="schemas/indexing.yaml:193",
+    where="schemas/indexing.yaml:227",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28426,7 +28426,7 @@ _where_default = declare(
     "aten::where",
     "(Tensor condition) -> Tensor[]",
     (("condition", "Tensor"),),
-    where="schemas/indexing.yaml:198",
+    where="schemas/indexing.yaml:232",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28460,7 +28460,7 @@ _tril_default = declare(
     "aten::tril",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:202",
+    where="schemas/indexing.yaml:236",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28496,7 +28496,7 @@ _triu_default = declare(
     "aten::triu",
     "(Tensor self, SymInt diagonal=0) -> Tensor",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:209",
+    where="schemas/indexing.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28533,7 +28533,7 @@ __softmax_default = declare(
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
     where="schemas/nn.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -28570,8 +28570,8 @@ __log_softmax_default = declare(
     "aten::_log_softmax",
     "(Tensor self, int dim, bool half_to_float) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool")),
-    where="schemas/nn.yaml:11",
-    tags=("pt2_compliant_tag",),
+    where="schemas/nn.yaml:13",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -28608,7 +28608,7 @@ _softmax_int = declare(
     "aten::softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:17",
+    where="schemas/nn.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28646,7 +28646,7 @@ _log_softmax_int = declare(
     "aten::log_softmax.int",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:23",
+    where="schemas/nn.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28684,7 +28684,7 @@ __safe_softmax = declare(
     "aten::_safe_softmax",
     "(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
-    where="schemas/nn.yaml:29",
+    where="schemas/nn.yaml:35",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28729,7 +28729,7 @@ _linear_default = declare(
     "aten::linear",
     "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="schemas/nn.yaml:33",
+    where="schemas/nn.yaml:39",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28766,7 +28766,7 @@ _linear_out = declare(
     "(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:35",
+    where="schemas/nn.yaml:41",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -28782,7 +28782,7 @@ _bilinear = declare(
     "aten::bilinear",
     "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     (("input1", "Tensor"), ("input2", "Tensor"), ("weight", "Tensor"), ("bias", "Tensor?", None)),
-    where="schemas/nn.yaml:37",
+    where="schemas/nn.yaml:43",
     tags=("pt2_compliant_tag",),
 )
 
@@ -28839,7 +28839,7 @@ _embedding_default = declare(
         ("scale_grad_by_freq", "bool", False),
         ("sparse", "bool", False),
     ),
-    where="schemas/nn.yaml:41",
+    where="schemas/nn.yaml:47",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -28886,8 +28886,8 @@ _embedding_renorm_default = declare(
     "aten::embedding_renorm",
     "(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="schemas/nn.yaml:48",
-    tags=("pt2_compliant_tag",),
+    where="schemas/nn.yaml:54",
+    tags=("generated", "pt2_compliant_tag"),
 )
 
 
@@ -28924,7 +28924,7 @@ _one_hot = declare(
     "aten::one_hot",
     "(Tensor self, int num_classes=-1) -> Tensor",
     (("self", "Tensor"), ("num_classes", "int", -1)),
-    where="schemas/nn.yaml:54",
+    where="schemas/nn.yaml:62",
     tags=("dynamic_output_shape", "pt2_compliant_tag"),
 )
 
@@ -28962,7 +28962,7 @@ _native_dropout_default = declare(
     "aten::native_dropout",
     "(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?")),
-    where="schemas/nn.yaml:59",
+    where="schemas/nn.yaml:67",
     tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29000,7 +29000,7 @@ _dropout = declare(
     "aten::dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:66",
+    where="schemas/nn.yaml:74",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29040,7 +29040,7 @@ _dropout_ = declare(
     "aten::dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:69",
+    where="schemas/nn.yaml:77",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29080,7 +29080,7 @@ _feature_dropout = declare(
     "aten::feature_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:72",
+    where="schemas/nn.yaml:80",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29120,7 +29120,7 @@ _feature_dropout_ = declare(
     "aten::feature_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:75",
+    where="schemas/nn.yaml:83",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29160,7 +29160,7 @@ _alpha_dropout = declare(
     "aten::alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:78",
+    where="schemas/nn.yaml:86",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29200,7 +29200,7 @@ _alpha_dropout_ = declare(
     "aten::alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:81",
+    where="schemas/nn.yaml:89",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29240,7 +29240,7 @@ _feature_alpha_dropout = declare(
     "aten::feature_alpha_dropout",
     "(Tensor input, float p, bool train) -> Tensor",
     (("input", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:84",
+    where="schemas/nn.yaml:92",
     tags=("maybe_aliasing_or_mutating", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29285,7 +29285,7 @@ _feature_alpha_dropout_ = declare(
     "aten::feature_alpha_dropout_",
     "(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("train", "bool")),
-    where="schemas/nn.yaml:87",
+    where="schemas/nn.yaml:95",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29341,7 +29341,7 @@ _scaled_dot_product_attention = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=6,
-    where="schemas/nn.yaml:92",
+    where="schemas/nn.yaml:100",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29420,7 +29420,7 @@ __scaled_dot_product_attention_math = declare(
         ("enable_gqa", "bool", False),
     ),
     kwarg_only=7,
-    where="schemas/nn.yaml:95",
+    where="schemas/nn.yaml:103",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -29519,7 +29519,7 @@ _native_layer_norm_default = declare(
         ("eps", "float"),
     ),
     where="schemas/normalization.yaml:5",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -29580,7 +29580,7 @@ _layer_norm = declare(
         ("eps", "float", 1e-05),
         ("cudnn_enable", "bool", True),
     ),
-    where="schemas/normalization.yaml:14",
+    where="schemas/normalization.yaml:15",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29640,7 +29640,7 @@ _rms_norm = declare(
     "aten::rms_norm",
     "(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
     (("input", "Tensor"), ("normalized_shape", "SymInt[]"), ("weight", "Tensor?", None), ("eps", "float?", None)),
-    where="schemas/normalization.yaml:18",
+    where="schemas/normalization.yaml:19",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29688,7 +29688,7 @@ __fused_rms_norm = declare(
     "aten::_fused_rms_norm",
     "(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
     (("input", "Tensor"), ("normalized_shape", "int[]"), ("weight", "Tensor?"), ("eps", "float?")),
-    where="schemas/normalization.yaml:20",
+    where="schemas/normalization.yaml:21",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29746,7 +29746,7 @@ _native_group_norm_default = declare(
         ("group", "int"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:22",
+    where="schemas/normalization.yaml:23",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -29817,7 +29817,7 @@ _group_norm = declare(
         ("eps", "float", 1e-05),
         ("cudnn_enabled", "bool", True),
     ),
-    where="schemas/normalization.yaml:32",
+    where="schemas/normalization.yaml:33",
     tags=("pt2_compliant_tag",),
 )
 
@@ -29887,8 +29887,8 @@ __native_batch_norm_legit_functional = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:36",
-    tags=("pt2_compliant_tag",),
+    where="schemas/normalization.yaml:37",
+    tags=("generated", "pt2_compliant_tag"),
 )
 
 
@@ -29981,7 +29981,7 @@ __native_batch_norm_legit_no_stats = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:46",
+    where="schemas/normalization.yaml:48",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30050,7 +30050,7 @@ __native_batch_norm_legit_no_stats_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/normalization.yaml:50",
+    where="schemas/normalization.yaml:52",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30105,7 +30105,7 @@ __native_batch_norm_legit_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:59",
+    where="schemas/normalization.yaml:61",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30199,7 +30199,7 @@ __native_batch_norm_legit_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:64",
+    where="schemas/normalization.yaml:66",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30257,7 +30257,7 @@ __native_batch_norm_legit_no_training_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:66",
+    where="schemas/normalization.yaml:68",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -30341,7 +30341,7 @@ _native_batch_norm_default = declare(
         ("momentum", "float"),
         ("eps", "float"),
     ),
-    where="schemas/normalization.yaml:72",
+    where="schemas/normalization.yaml:74",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30421,7 +30421,7 @@ _native_batch_norm_out = declare(
         ("save_invstd", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:76",
+    where="schemas/normalization.yaml:78",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -30481,7 +30481,7 @@ _batch_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="schemas/normalization.yaml:78",
+    where="schemas/normalization.yaml:80",
     tags=("maybe_aliasing_or_mutating", "pt2_compliant_tag"),
 )
 
@@ -30566,7 +30566,7 @@ _instance_norm = declare(
         ("eps", "float"),
         ("cudnn_enabled", "bool"),
     ),
-    where="schemas/normalization.yaml:81",
+    where="schemas/normalization.yaml:83",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30694,7 +30694,7 @@ _mish_default = declare(
     "aten::mish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:12",
+    where="schemas/activations.yaml:13",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30728,7 +30728,7 @@ _elu_default = declare(
     "aten::elu",
     "(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
     (("self", "Tensor"), ("alpha", "Scalar", 1), ("scale", "Scalar", 1), ("input_scale", "Scalar", 1)),
-    where="schemas/activations.yaml:19",
+    where="schemas/activations.yaml:21",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30768,7 +30768,7 @@ _celu_default = declare(
     "aten::celu",
     "(Tensor self, Scalar alpha=1.0) -> Tensor",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0)),
-    where="schemas/activations.yaml:26",
+    where="schemas/activations.yaml:29",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30804,7 +30804,7 @@ _selu = declare(
     "aten::selu",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:33",
+    where="schemas/activations.yaml:37",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -30840,7 +30840,7 @@ _selu_ = declare(
     "aten::selu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:38",
+    where="schemas/activations.yaml:42",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30876,7 +30876,7 @@ _leaky_relu_default = declare(
     "aten::leaky_relu",
     "(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01)),
-    where="schemas/activations.yaml:43",
+    where="schemas/activations.yaml:47",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -30912,7 +30912,7 @@ _prelu = declare(
     "aten::prelu",
     "(Tensor self, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("weight", "Tensor")),
-    where="schemas/activations.yaml:50",
+    where="schemas/activations.yaml:55",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30948,7 +30948,7 @@ __prelu_kernel = declare(
     "aten::_prelu_kernel",
     "(Tensor self, Tensor weight) -> Tensor",
     (("self", "Tensor"), ("weight", "Tensor")),
-    where="schemas/activations.yaml:53",
+    where="schemas/activations.yaml:58",
     tags=("pt2_compliant_tag",),
 )
 
@@ -30991,7 +30991,7 @@ _rrelu = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:58",
+    where="schemas/activations.yaml:63",
     tags=("nondeterministic_seeded", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -31050,7 +31050,7 @@ _rrelu_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:61",
+    where="schemas/activations.yaml:66",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31110,7 +31110,7 @@ _rrelu_with_noise_default = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:64",
+    where="schemas/activations.yaml:69",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31170,7 +31170,7 @@ _rrelu_with_noise_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/activations.yaml:67",
+    where="schemas/activations.yaml:72",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -31212,7 +31212,7 @@ _rrelu_with_noise_ = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:70",
+    where="schemas/activations.yaml:75",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -31273,8 +31273,8 @@ _rrelu_with_noise_functional = declare(
         ("training", "bool", False),
         ("generator", "Generator?", None),
     ),
-    where="schemas/activations.yaml:73",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:78",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -31326,7 +31326,7 @@ _softplus_default = declare(
     "aten::softplus",
     "(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20)),
-    where="schemas/activations.yaml:79",
+    where="schemas/activations.yaml:84",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31364,7 +31364,7 @@ _log_sigmoid_default = declare(
     "aten::log_sigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:86",
+    where="schemas/activations.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31406,7 +31406,7 @@ _log_sigmoid_forward_default = declare(
     "aten::log_sigmoid_forward",
     "(Tensor self) -> (Tensor output, Tensor buffer)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:91",
+    where="schemas/activations.yaml:98",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31442,7 +31442,7 @@ _log_sigmoid_forward_output = declare(
     "(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output", "Tensor"), ("buffer", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:94",
+    where="schemas/activations.yaml:101",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -31458,7 +31458,7 @@ _hardtanh_default = declare(
     "aten::hardtanh",
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:100",
+    where="schemas/activations.yaml:107",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -31496,7 +31496,7 @@ _relu6 = declare(
     "aten::relu6",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:107",
+    where="schemas/activations.yaml:115",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31532,7 +31532,7 @@ _relu6_ = declare(
     "aten::relu6_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:112",
+    where="schemas/activations.yaml:120",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -31568,7 +31568,7 @@ _hardsigmoid_default = declare(
     "aten::hardsigmoid",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:116",
+    where="schemas/activations.yaml:124",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31602,7 +31602,7 @@ _hardswish_default = declare(
     "aten::hardswish",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:123",
+    where="schemas/activations.yaml:132",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31636,7 +31636,7 @@ _hardshrink_default = declare(
     "aten::hardshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:129",
+    where="schemas/activations.yaml:139",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31672,7 +31672,7 @@ _softshrink_default = declare(
     "aten::softshrink",
     "(Tensor self, Scalar lambd=0.5) -> Tensor",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5)),
-    where="schemas/activations.yaml:137",
+    where="schemas/activations.yaml:148",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31708,7 +31708,7 @@ _threshold_default = declare(
     "aten::threshold",
     "(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:144",
+    where="schemas/activations.yaml:156",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -31746,7 +31746,7 @@ _glu_default = declare(
     "aten::glu",
     "(Tensor self, int dim=-1) -> Tensor",
     (("self", "Tensor"), ("dim", "int", -1)),
-    where="schemas/activations.yaml:151",
+    where="schemas/activations.yaml:164",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31818,7 +31818,7 @@ _l1_loss = declare(
     "aten::l1_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:13",
+    where="schemas/losses.yaml:14",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31856,7 +31856,7 @@ _smooth_l1_loss_default = declare(
     "aten::smooth_l1_loss",
     "(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("beta", "float", 1.0)),
-    where="schemas/losses.yaml:15",
+    where="schemas/losses.yaml:16",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31894,7 +31894,7 @@ _huber_loss_default = declare(
     "aten::huber_loss",
     "(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("delta", "float", 1.0)),
-    where="schemas/losses.yaml:21",
+    where="schemas/losses.yaml:23",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31932,7 +31932,7 @@ _binary_cross_entropy_default = declare(
     "aten::binary_cross_entropy",
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?", None), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:27",
+    where="schemas/losses.yaml:30",
     tags=("pt2_compliant_tag",),
 )
 
@@ -31986,7 +31986,7 @@ _binary_cross_entropy_with_logits_default = declare(
         ("pos_weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:33",
+    where="schemas/losses.yaml:37",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32040,7 +32040,7 @@ _kl_div = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("log_target", "bool", False)),
     kwarg_only=3,
-    where="schemas/losses.yaml:38",
+    where="schemas/losses.yaml:42",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32087,7 +32087,7 @@ _soft_margin_loss_default = declare(
     "aten::soft_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:40",
+    where="schemas/losses.yaml:44",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32123,7 +32123,7 @@ _hinge_embedding_loss = declare(
     "aten::hinge_embedding_loss",
     "(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("margin", "float", 1.0), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:45",
+    where="schemas/losses.yaml:50",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32176,7 +32176,7 @@ _poisson_nll_loss = declare(
         ("eps", "float"),
         ("reduction", "int"),
     ),
-    where="schemas/losses.yaml:47",
+    where="schemas/losses.yaml:52",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32234,7 +32234,7 @@ _nll_loss_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:51",
+    where="schemas/losses.yaml:56",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32294,7 +32294,7 @@ _nll_loss_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="schemas/losses.yaml:56",
+    where="schemas/losses.yaml:62",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32357,7 +32357,7 @@ _nll_loss_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:59",
+    where="schemas/losses.yaml:65",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32393,7 +32393,7 @@ _nll_loss2d_default = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:65",
+    where="schemas/losses.yaml:71",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32453,7 +32453,7 @@ _nll_loss2d_forward_default = declare(
     "(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor "
     "total_weight)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?"), ("reduction", "int"), ("ignore_index", "SymInt")),
-    where="schemas/losses.yaml:70",
+    where="schemas/losses.yaml:77",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32516,7 +32516,7 @@ _nll_loss2d_forward_output = declare(
         ("total_weight", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:73",
+    where="schemas/losses.yaml:80",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32552,7 +32552,7 @@ _nll_loss_nd = declare(
         ("reduction", "int", 1),
         ("ignore_index", "SymInt", -100),
     ),
-    where="schemas/losses.yaml:79",
+    where="schemas/losses.yaml:86",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32614,7 +32614,7 @@ _cross_entropy_loss = declare(
         ("ignore_index", "SymInt", -100),
         ("label_smoothing", "float", 0.0),
     ),
-    where="schemas/losses.yaml:81",
+    where="schemas/losses.yaml:88",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32679,7 +32679,7 @@ _multi_margin_loss_default = declare(
         ("weight", "Tensor?", None),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:83",
+    where="schemas/losses.yaml:90",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32734,7 +32734,7 @@ _multilabel_margin_loss_default = declare(
     "aten::multilabel_margin_loss",
     "(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1)),
-    where="schemas/losses.yaml:89",
+    where="schemas/losses.yaml:97",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32778,7 +32778,7 @@ _multilabel_margin_loss_forward_default = declare(
     "aten::multilabel_margin_loss_forward",
     "(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int")),
-    where="schemas/losses.yaml:94",
+    where="schemas/losses.yaml:103",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32821,7 +32821,7 @@ _multilabel_margin_loss_forward_output = declare(
     "Tensor(b!))",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int"), ("output", "Tensor"), ("is_target", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:97",
+    where="schemas/losses.yaml:106",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -32853,7 +32853,7 @@ _margin_ranking_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:105",
+    where="schemas/losses.yaml:114",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32906,7 +32906,7 @@ _cosine_embedding_loss = declare(
         ("margin", "float", 0.0),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:107",
+    where="schemas/losses.yaml:116",
     tags=("pt2_compliant_tag",),
 )
 
@@ -32963,7 +32963,7 @@ _triplet_margin_loss = declare(
         ("swap", "bool", False),
         ("reduction", "int", 1),
     ),
-    where="schemas/losses.yaml:109",
+    where="schemas/losses.yaml:118",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33020,7 +33020,7 @@ _cosine_similarity = declare(
     "aten::cosine_similarity",
     "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("dim", "int", 1), ("eps", "float", 1e-08)),
-    where="schemas/losses.yaml:111",
+    where="schemas/losses.yaml:120",
     tags=("pt2_compliant_tag",),
 )
 
@@ -33068,7 +33068,7 @@ _pairwise_distance = declare(
     "aten::pairwise_distance",
     "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float", 2.0), ("eps", "float", 1e-06), ("keepdim", "bool", False)),
-    where="schemas/losses.yaml:113",
+    where="schemas/losses.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34003,7 +34003,7 @@ _col2im_default = declare(
         ("padding", "int[2]"),
         ("stride", "int[2]"),
     ),
-    where="schemas/convolution.yaml:43",
+    where="schemas/convolution.yaml:44",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34604,7 +34604,7 @@ _avg_pool3d_default = declare(
         ("count_include_pad", "bool", True),
         ("divisor_override", "int?", None),
     ),
-    where="schemas/pooling.yaml:48",
+    where="schemas/pooling.yaml:49",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34675,7 +34675,7 @@ _avg_pool1d_default = declare(
         ("ceil_mode", "bool", False),
         ("count_include_pad", "bool", True),
     ),
-    where="schemas/pooling.yaml:55",
+    where="schemas/pooling.yaml:57",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34737,8 +34737,8 @@ _avg_pool1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/pooling.yaml:58",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pooling.yaml:60",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -34773,7 +34773,7 @@ __adaptive_avg_pool2d_default = declare(
     "aten::_adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="schemas/pooling.yaml:62",
+    where="schemas/pooling.yaml:65",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34809,7 +34809,7 @@ __adaptive_avg_pool3d_default = declare(
     "aten::_adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="schemas/pooling.yaml:69",
+    where="schemas/pooling.yaml:72",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34845,7 +34845,7 @@ _adaptive_avg_pool1d_default = declare(
     "aten::adaptive_avg_pool1d",
     "(Tensor self, int[1] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="schemas/pooling.yaml:76",
+    where="schemas/pooling.yaml:79",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -34882,8 +34882,8 @@ _adaptive_avg_pool1d_out = declare(
     "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "int[1]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:79",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/pooling.yaml:82",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -34900,7 +34900,7 @@ _adaptive_avg_pool2d_default_ = declare(
     "aten::adaptive_avg_pool2d",
     "(Tensor self, SymInt[2] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]")),
-    where="schemas/pooling.yaml:81",
+    where="schemas/pooling.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34936,7 +34936,7 @@ _adaptive_avg_pool3d_default_ = declare(
     "aten::adaptive_avg_pool3d",
     "(Tensor self, SymInt[3] output_size) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[3]")),
-    where="schemas/pooling.yaml:86",
+    where="schemas/pooling.yaml:91",
     tags=("pt2_compliant_tag",),
 )
 
@@ -34972,7 +34972,7 @@ _adaptive_max_pool2d_default = declare(
     "aten::adaptive_max_pool2d",
     "(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[2]")),
-    where="schemas/pooling.yaml:91",
+    where="schemas/pooling.yaml:97",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35009,7 +35009,7 @@ _adaptive_max_pool2d_out = declare(
     "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[2]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:94",
+    where="schemas/pooling.yaml:100",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -35034,7 +35034,7 @@ _adaptive_max_pool3d_default = declare(
     "aten::adaptive_max_pool3d",
     "(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[3]")),
-    where="schemas/pooling.yaml:100",
+    where="schemas/pooling.yaml:106",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35071,7 +35071,7 @@ _adaptive_max_pool3d_out = declare(
     "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     (("self", "Tensor"), ("output_size", "int[3]"), ("out", "Tensor"), ("indices", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:103",
+    where="schemas/pooling.yaml:109",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -35096,7 +35096,7 @@ _adaptive_max_pool1d = declare(
     "aten::adaptive_max_pool1d",
     "(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     (("self", "Tensor"), ("output_size", "int[1]")),
-    where="schemas/pooling.yaml:109",
+    where="schemas/pooling.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35176,7 +35176,7 @@ _upsample_nearest1d_vec = declare(
     "aten::upsample_nearest1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:11",
+    where="schemas/upsampling.yaml:12",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35218,7 +35218,7 @@ _upsample_nearest2d_default = declare(
     "aten::upsample_nearest2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="schemas/upsampling.yaml:13",
+    where="schemas/upsampling.yaml:14",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35263,7 +35263,7 @@ _upsample_nearest2d_vec = declare(
     "aten::upsample_nearest2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:19",
+    where="schemas/upsampling.yaml:21",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -35306,8 +35306,8 @@ _upsample_nearest2d_vec_out = declare(
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/upsampling.yaml:22",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:24",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -35339,7 +35339,7 @@ _upsample_nearest3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:24",
+    where="schemas/upsampling.yaml:27",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35388,7 +35388,7 @@ _upsample_nearest3d_vec = declare(
     "aten::upsample_nearest3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:30",
+    where="schemas/upsampling.yaml:34",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35430,7 +35430,7 @@ __upsample_nearest_exact1d_default = declare(
     "aten::_upsample_nearest_exact1d",
     "(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None)),
-    where="schemas/upsampling.yaml:32",
+    where="schemas/upsampling.yaml:36",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35472,7 +35472,7 @@ __upsample_nearest_exact1d_vec = declare(
     "aten::_upsample_nearest_exact1d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:38",
+    where="schemas/upsampling.yaml:43",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35514,7 +35514,7 @@ __upsample_nearest_exact2d_default = declare(
     "aten::_upsample_nearest_exact2d",
     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("scales_h", "float?", None), ("scales_w", "float?", None)),
-    where="schemas/upsampling.yaml:40",
+    where="schemas/upsampling.yaml:45",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35559,7 +35559,7 @@ __upsample_nearest_exact2d_vec = declare(
     "aten::_upsample_nearest_exact2d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:46",
+    where="schemas/upsampling.yaml:52",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35607,7 +35607,7 @@ __upsample_nearest_exact3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:48",
+    where="schemas/upsampling.yaml:54",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35656,7 +35656,7 @@ __upsample_nearest_exact3d_vec = declare(
     "aten::_upsample_nearest_exact3d.vec",
     "(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:54",
+    where="schemas/upsampling.yaml:61",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35698,7 +35698,7 @@ _upsample_linear1d_default = declare(
     "aten::upsample_linear1d",
     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("align_corners", "bool"), ("scales", "float?", None)),
-    where="schemas/upsampling.yaml:56",
+    where="schemas/upsampling.yaml:63",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35743,7 +35743,7 @@ _upsample_linear1d_vec = declare(
     "aten::upsample_linear1d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:62",
+    where="schemas/upsampling.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35794,7 +35794,7 @@ _upsample_bilinear2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:64",
+    where="schemas/upsampling.yaml:72",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35843,7 +35843,7 @@ _upsample_bilinear2d_vec = declare(
     "aten::upsample_bilinear2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:70",
+    where="schemas/upsampling.yaml:79",
     tags=("core", "pt2_compliant_tag"),
 )
 
@@ -35896,8 +35896,8 @@ _upsample_bilinear2d_vec_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:73",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:82",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -35934,7 +35934,7 @@ _upsample_trilinear3d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:75",
+    where="schemas/upsampling.yaml:85",
     tags=("pt2_compliant_tag",),
 )
 
@@ -35986,7 +35986,7 @@ _upsample_trilinear3d_vec = declare(
     "aten::upsample_trilinear3d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:81",
+    where="schemas/upsampling.yaml:92",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36037,7 +36037,7 @@ _upsample_bicubic2d_default = declare(
         ("scales_h", "float?", None),
         ("scales_w", "float?", None),
     ),
-    where="schemas/upsampling.yaml:83",
+    where="schemas/upsampling.yaml:94",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36086,7 +36086,7 @@ _upsample_bicubic2d_vec = declare(
     "aten::upsample_bicubic2d.vec",
     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     (("input", "Tensor"), ("output_size", "SymInt[]?"), ("align_corners", "bool"), ("scale_factors", "float[]?")),
-    where="schemas/upsampling.yaml:89",
+    where="schemas/upsampling.yaml:101",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36141,7 +36141,7 @@ _empty_memory_format = declare(
     ),
     kwarg_only=1,
     where="schemas/creation.yaml:7",
-    tags=("pt2_compliant_tag",),
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -36198,8 +36198,8 @@ _empty_strided_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:12",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:13",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -36246,8 +36246,8 @@ _empty_strided_out = declare(
     "(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:17",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:19",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -36274,7 +36274,7 @@ _zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:19",
+    where="schemas/creation.yaml:22",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36328,7 +36328,7 @@ _ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:25",
+    where="schemas/creation.yaml:28",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36383,8 +36383,8 @@ _full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:31",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:34",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -36437,8 +36437,8 @@ _scalar_tensor_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:37",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:41",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -36489,7 +36489,7 @@ _arange_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:42",
+    where="schemas/creation.yaml:47",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36542,7 +36542,7 @@ _arange_start = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:46",
+    where="schemas/creation.yaml:51",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36599,8 +36599,8 @@ _arange_start_step = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:50",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:55",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -36659,7 +36659,7 @@ _linspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:55",
+    where="schemas/creation.yaml:61",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36716,7 +36716,7 @@ _eye_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:60",
+    where="schemas/creation.yaml:66",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36768,7 +36768,7 @@ _eye_m = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:64",
+    where="schemas/creation.yaml:70",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36825,7 +36825,7 @@ _linspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:69",
+    where="schemas/creation.yaml:75",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36889,7 +36889,7 @@ _linspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:75",
+    where="schemas/creation.yaml:82",
     tags=("pt2_compliant_tag",),
 )
 
@@ -36955,7 +36955,7 @@ _linspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:81",
+    where="schemas/creation.yaml:89",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37022,7 +37022,7 @@ _logspace_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:87",
+    where="schemas/creation.yaml:96",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37086,7 +37086,7 @@ _logspace_Tensor_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:92",
+    where="schemas/creation.yaml:101",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37154,7 +37154,7 @@ _logspace_Tensor_Scalar = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:98",
+    where="schemas/creation.yaml:108",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37224,7 +37224,7 @@ _logspace_Scalar_Tensor = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:104",
+    where="schemas/creation.yaml:115",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37292,7 +37292,7 @@ _empty_permuted_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:110",
+    where="schemas/creation.yaml:122",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37339,7 +37339,7 @@ _vander = declare(
     "aten::vander",
     "(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     (("x", "Tensor"), ("N", "int?", None), ("increasing", "bool", False)),
-    where="schemas/creation.yaml:115",
+    where="schemas/creation.yaml:127",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37388,7 +37388,7 @@ _empty_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:117",
+    where="schemas/creation.yaml:129",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37450,7 +37450,7 @@ _zeros_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:121",
+    where="schemas/creation.yaml:133",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37512,7 +37512,7 @@ _ones_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:125",
+    where="schemas/creation.yaml:137",
     tags=("pt2_compliant_tag",),
 )
 
@@ -37575,8 +37575,8 @@ _full_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:129",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:141",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -37640,7 +37640,7 @@ _rand_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:134",
+    where="schemas/creation.yaml:147",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37702,7 +37702,7 @@ _randn_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:140",
+    where="schemas/creation.yaml:153",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37765,7 +37765,7 @@ _rand_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:146",
+    where="schemas/creation.yaml:159",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37831,7 +37831,7 @@ _randn_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:152",
+    where="schemas/creation.yaml:165",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37897,7 +37897,7 @@ _randint_like_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:158",
+    where="schemas/creation.yaml:171",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -37963,7 +37963,7 @@ _randint_like_Tensor = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:164",
+    where="schemas/creation.yaml:177",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38028,7 +38028,7 @@ _randint_like_low_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:170",
+    where="schemas/creation.yaml:183",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38098,7 +38098,7 @@ _randint_like_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:176",
+    where="schemas/creation.yaml:189",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38168,7 +38168,7 @@ _randint_like_Tensor_generator = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:182",
+    where="schemas/creation.yaml:195",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38246,7 +38246,7 @@ _randint_like_low_generator_dtype = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:188",
+    where="schemas/creation.yaml:201",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -38338,7 +38338,7 @@ _new_empty_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:194",
+    where="schemas/creation.yaml:207",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38403,7 +38403,7 @@ _new_empty_strided_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:200",
+    where="schemas/creation.yaml:213",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38468,7 +38468,7 @@ _new_zeros_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:206",
+    where="schemas/creation.yaml:219",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38532,7 +38532,7 @@ _new_ones_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:212",
+    where="schemas/creation.yaml:225",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38597,7 +38597,7 @@ _new_full_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:218",
+    where="schemas/creation.yaml:231",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38661,7 +38661,7 @@ _hann_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:226",
+    where="schemas/creation.yaml:239",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38714,7 +38714,7 @@ _hann_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:231",
+    where="schemas/creation.yaml:244",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38769,7 +38769,7 @@ _hamming_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:236",
+    where="schemas/creation.yaml:249",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38822,7 +38822,7 @@ _hamming_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:241",
+    where="schemas/creation.yaml:254",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38879,7 +38879,7 @@ _hamming_window_periodic_alpha = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:246",
+    where="schemas/creation.yaml:259",
     tags=("pt2_compliant_tag",),
 )
 
@@ -38940,7 +38940,7 @@ _hamming_window_periodic_alpha_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=4,
-    where="schemas/creation.yaml:251",
+    where="schemas/creation.yaml:264",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39003,8 +39003,8 @@ _hamming_window_periodic_alpha_beta_out = declare(
     "(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("beta", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:256",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:269",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39043,7 +39043,7 @@ _bartlett_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:258",
+    where="schemas/creation.yaml:272",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39096,7 +39096,7 @@ _bartlett_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:263",
+    where="schemas/creation.yaml:277",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39144,8 +39144,8 @@ _bartlett_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:268",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:282",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39172,7 +39172,7 @@ _blackman_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:270",
+    where="schemas/creation.yaml:285",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39225,7 +39225,7 @@ _blackman_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:275",
+    where="schemas/creation.yaml:290",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39273,8 +39273,8 @@ _blackman_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:280",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:295",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39301,7 +39301,7 @@ _kaiser_window_default = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:282",
+    where="schemas/creation.yaml:298",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39354,7 +39354,7 @@ _kaiser_window_periodic = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:287",
+    where="schemas/creation.yaml:303",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39411,7 +39411,7 @@ _kaiser_window_beta = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:292",
+    where="schemas/creation.yaml:308",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39462,8 +39462,8 @@ _kaiser_window_beta_out = declare(
     "(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("beta", "float"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:297",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:313",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39485,7 +39485,7 @@ _empty_out = declare(
     "(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:301",
+    where="schemas/creation.yaml:318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39508,7 +39508,7 @@ _zeros_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:305",
+    where="schemas/creation.yaml:322",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39529,7 +39529,7 @@ _ones_out = declare(
     "(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:309",
+    where="schemas/creation.yaml:326",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39550,7 +39550,7 @@ _full_out = declare(
     "(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:313",
+    where="schemas/creation.yaml:330",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39571,7 +39571,7 @@ _arange_out = declare(
     "(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     (("end", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:317",
+    where="schemas/creation.yaml:334",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39590,7 +39590,7 @@ _arange_start_out = declare(
     "(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("step", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:321",
+    where="schemas/creation.yaml:338",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39613,7 +39613,7 @@ _linspace_out = declare(
     "(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:325",
+    where="schemas/creation.yaml:342",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39636,7 +39636,7 @@ _logspace_out = declare(
     "(Scalar start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:329",
+    where="schemas/creation.yaml:346",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39661,7 +39661,7 @@ _eye_out = declare(
     "(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:333",
+    where="schemas/creation.yaml:350",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39680,7 +39680,7 @@ _eye_m_out = declare(
     "(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "SymInt"), ("m", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:337",
+    where="schemas/creation.yaml:354",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -39701,8 +39701,8 @@ _empty_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:339",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:356",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39720,8 +39720,8 @@ _zeros_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:343",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:361",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39739,8 +39739,8 @@ _ones_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:347",
-    tags=("out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:366",
+    tags=("generated", "out", "pt2_compliant_tag"),
 )
 
 
@@ -39757,8 +39757,8 @@ _copy_default = declare(
     "aten::copy",
     "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="schemas/creation.yaml:353",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:373",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -39793,8 +39793,8 @@ _fill_Scalar = declare(
     "aten::fill.Scalar",
     "(Tensor self, Scalar value) -> Tensor",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="schemas/creation.yaml:361",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:383",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -39829,7 +39829,7 @@ _fill_Tensor = declare(
     "aten::fill.Tensor",
     "(Tensor self, Tensor value) -> Tensor",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="schemas/creation.yaml:368",
+    where="schemas/creation.yaml:392",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39863,8 +39863,8 @@ _zero_default = declare(
     "aten::zero",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:375",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:400",
+    tags=("generated", "pt2_compliant_tag"),
 )
 
 
@@ -39898,8 +39898,8 @@ _clone_default = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=1,
-    where="schemas/creation.yaml:382",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:409",
+    tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -39934,7 +39934,7 @@ _lift_fresh = declare(
     "aten::lift_fresh",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:389",
+    where="schemas/creation.yaml:417",
     tags=("pt2_compliant_tag",),
 )
 
@@ -39970,7 +39970,7 @@ _fill_diagonal_ = declare(
     "aten::fill_diagonal_",
     "(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("wrap", "bool", False)),
-    where="schemas/creation.yaml:393",
+    where="schemas/creation.yaml:421",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -40016,7 +40016,7 @@ _contiguous = declare(
     "(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat", MemoryFormat.contiguous_format)),
     kwarg_only=1,
-    where="schemas/creation.yaml:396",
+    where="schemas/creation.yaml:424",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40060,8 +40060,8 @@ _resize_ = declare(
     "(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/creation.yaml:399",
-    tags=("inplace", "inplace_view", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:427",
+    tags=("core", "inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
 
@@ -40118,8 +40118,8 @@ __to_copy_default = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:405",
-    tags=("pt2_compliant_tag",),
+    where="schemas/creation.yaml:433",
+    tags=("core", "pt2_compliant_tag"),
 )
 
 
@@ -40185,7 +40185,7 @@ _to_dtype_layout = declare(
         ("memory_format", "MemoryFormat?", None),
     ),
     kwarg_only=1,
-    where="schemas/creation.yaml:410",
+    where="schemas/creation.yaml:439",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40252,7 +40252,7 @@ _to_device = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:413",
+    where="schemas/creation.yaml:442",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40311,7 +40311,7 @@ _to_dtype = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:418",
+    where="schemas/creation.yaml:447",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40367,7 +40367,7 @@ _to_other = declare(
         ("copy", "bool", False),
         ("memory_format", "MemoryFormat?", None),
     ),
-    where="schemas/creation.yaml:423",
+    where="schemas/creation.yaml:452",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40414,7 +40414,7 @@ _type_as = declare(
     "aten::type_as",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/creation.yaml:428",
+    where="schemas/creation.yaml:457",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40450,7 +40450,7 @@ _item = declare(
     "aten::item",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:433",
+    where="schemas/creation.yaml:462",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -40486,7 +40486,7 @@ __assert_async_default = declare(
     "aten::_assert_async",
     "(Tensor self) -> ()",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:437",
+    where="schemas/creation.yaml:466",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40520,7 +40520,7 @@ __assert_async_msg = declare(
     "aten::_assert_async.msg",
     "(Tensor self, str assert_msg) -> ()",
     (("self", "Tensor"), ("assert_msg", "str")),
-    where="schemas/creation.yaml:442",
+    where="schemas/creation.yaml:471",
     tags=("pt2_compliant_tag",),
 )
 
@@ -40556,8 +40556,8 @@ __local_scalar_dense = declare(
     "aten::_local_scalar_dense",
     "(Tensor self) -> Scalar",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:447",
-    tags=("data_dependent_output", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:476",
+    tags=("core", "data_dependent_output", "pt2_compliant_tag"),
 )
 
 
@@ -40601,7 +40601,7 @@ _rand_default = declare(
     ),
     kwarg_only=1,
     where="schemas/random.yaml:5",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -40713,7 +40713,7 @@ _randn_default = declare(
     ),
     kwarg_only=1,
     where="schemas/random.yaml:15",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41064,7 +41064,7 @@ _randperm_default = declare(
     ),
     kwarg_only=1,
     where="schemas/random.yaml:45",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    tags=("core", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41393,7 +41393,7 @@ _uniform_default = declare(
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
     where="schemas/random.yaml:106",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41411,7 +41411,7 @@ _normal_functional = declare(
     "(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:114",
+    where="schemas/random.yaml:115",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41461,7 +41461,7 @@ _normal_ = declare(
     "(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 0.0), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:118",
+    where="schemas/random.yaml:119",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41517,8 +41517,8 @@ _normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:123",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+    where="schemas/random.yaml:124",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
@@ -41547,7 +41547,7 @@ _normal_Tensor_float = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:130",
+    where="schemas/random.yaml:131",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41586,7 +41586,7 @@ _normal_Tensor_float_out = declare(
     "(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:135",
+    where="schemas/random.yaml:136",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41613,7 +41613,7 @@ _normal_float_Tensor = declare(
     "(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:140",
+    where="schemas/random.yaml:141",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41652,7 +41652,7 @@ _normal_float_Tensor_out = declare(
     "(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:145",
+    where="schemas/random.yaml:146",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41673,7 +41673,7 @@ _normal_Tensor_Tensor = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:150",
+    where="schemas/random.yaml:151",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41710,7 +41710,7 @@ _normal_Tensor_Tensor_out = declare(
     "(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "Tensor"), ("std", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:155",
+    where="schemas/random.yaml:156",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41739,7 +41739,7 @@ _normal_float_float = declare(
         ("pin_memory", "bool?", None),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:160",
+    where="schemas/random.yaml:161",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -41793,7 +41793,7 @@ _normal_float_float_out = declare(
     "(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("mean", "float"), ("std", "float"), ("size", "SymInt[]"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:165",
+    where="schemas/random.yaml:166",
     tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -41826,8 +41826,8 @@ _exponential_default = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:170",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:171",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41865,8 +41865,8 @@ _geometric_default = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:178",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:180",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41904,8 +41904,8 @@ _cauchy_default = declare(
     "(Tensor self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:186",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:189",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41951,8 +41951,8 @@ _log_normal_default = declare(
     "(Tensor self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:194",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:198",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -41998,8 +41998,8 @@ _random_from = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:202",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:207",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -42017,8 +42017,8 @@ _random_to = declare(
     "(Tensor self, int to, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:210",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:216",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -42056,8 +42056,8 @@ _random_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:218",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:225",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -42093,7 +42093,7 @@ _bernoulli_default = declare(
     "(Tensor self, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:226",
+    where="schemas/random.yaml:234",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42130,7 +42130,7 @@ _bernoulli_p = declare(
     "(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:234",
+    where="schemas/random.yaml:243",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42169,7 +42169,7 @@ _bernoulli__float = declare(
     "(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:239",
+    where="schemas/random.yaml:248",
     tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42208,8 +42208,8 @@ _bernoulli_float_out = declare(
     "(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float", 0.5), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:244",
-    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
+    where="schemas/random.yaml:253",
+    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
@@ -42229,8 +42229,8 @@ _bernoulli_Tensor = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:251",
-    tags=("nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:260",
+    tags=("generated", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -42265,7 +42265,7 @@ _poisson_default = declare(
     "aten::poisson",
     "(Tensor self, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("generator", "Generator?", None)),
-    where="schemas/random.yaml:259",
+    where="schemas/random.yaml:269",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42301,7 +42301,7 @@ _binomial_default = declare(
     "aten::binomial",
     "(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None)),
-    where="schemas/random.yaml:266",
+    where="schemas/random.yaml:276",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42338,7 +42338,7 @@ _multinomial_default = declare(
     "(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
     (("self", "Tensor"), ("num_samples", "SymInt"), ("replacement", "bool", False), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:273",
+    where="schemas/random.yaml:283",
     tags=("nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
@@ -42386,7 +42386,7 @@ _add_out = declare(
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
     where="schemas/pointwise.yaml:7",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42405,7 +42405,7 @@ _add__Tensor = declare(
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
     where="schemas/pointwise.yaml:7",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42441,7 +42441,7 @@ _add_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:14",
+    where="schemas/pointwise.yaml:16",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42461,8 +42461,8 @@ _add__Scalar = declare(
     "aten::add_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:14",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:16",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42500,8 +42500,8 @@ _sub_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:21",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:25",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42519,8 +42519,8 @@ _sub__Tensor = declare(
     "(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:21",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:25",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42556,7 +42556,7 @@ _sub_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:28",
+    where="schemas/pointwise.yaml:34",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42576,8 +42576,8 @@ _sub__Scalar = declare(
     "aten::sub_.Scalar",
     "(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1)),
-    where="schemas/pointwise.yaml:28",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:34",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42615,7 +42615,7 @@ _rsub_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:35",
+    where="schemas/pointwise.yaml:43",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42634,7 +42634,7 @@ _rsub_Scalar_out = declare(
     "(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("alpha", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:41",
+    where="schemas/pointwise.yaml:49",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42655,8 +42655,8 @@ _mul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:47",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:56",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42671,8 +42671,8 @@ _mul__Tensor = declare(
     "aten::mul_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:47",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:56",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42706,7 +42706,7 @@ _mul_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:54",
+    where="schemas/pointwise.yaml:65",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42724,8 +42724,8 @@ _mul__Scalar = declare(
     "aten::mul_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:54",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:65",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42761,8 +42761,8 @@ _div_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:61",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:74",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42777,8 +42777,8 @@ _div__Tensor = declare(
     "aten::div_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:61",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:74",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42812,7 +42812,7 @@ _div_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:68",
+    where="schemas/pointwise.yaml:83",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42830,8 +42830,8 @@ _div__Scalar = declare(
     "aten::div_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:68",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:83",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42867,7 +42867,7 @@ _div_Scalar_mode_out = declare(
     "(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:89",
+    where="schemas/pointwise.yaml:109",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42888,8 +42888,8 @@ _div__Scalar_mode = declare(
     "(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("rounding_mode", "str?")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:89",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:109",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42927,7 +42927,7 @@ _floor_divide_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:110",
+    where="schemas/pointwise.yaml:132",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -42945,8 +42945,8 @@ _floor_divide__Scalar = declare(
     "aten::floor_divide_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:110",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:132",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -42982,8 +42982,8 @@ _remainder_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:117",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:140",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -42998,8 +42998,8 @@ _remainder__Tensor = declare(
     "aten::remainder_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:117",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:140",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43033,8 +43033,8 @@ _remainder_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:124",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:149",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43051,8 +43051,8 @@ _remainder__Scalar = declare(
     "aten::remainder_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:124",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:149",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43088,7 +43088,7 @@ _remainder_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:131",
+    where="schemas/pointwise.yaml:158",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -43107,8 +43107,8 @@ _pow_Scalar_out = declare(
     "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("exponent", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:165",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:199",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43126,8 +43126,8 @@ _maximum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:171",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:207",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43143,8 +43143,8 @@ _minimum_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:178",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:216",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43160,8 +43160,8 @@ _atan2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:185",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:225",
+    tags=("core", "out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43176,8 +43176,8 @@ _atan2_ = declare(
     "aten::atan2_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:185",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:225",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43213,8 +43213,8 @@ _clamp_out = declare(
     "(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:192",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:234",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43233,8 +43233,8 @@ _clamp__default = declare(
     "aten::clamp_",
     "(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar?", None), ("max", "Scalar?", None)),
-    where="schemas/pointwise.yaml:192",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:234",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43272,8 +43272,8 @@ _clamp_Tensor_out = declare(
     "(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:199",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:243",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43288,8 +43288,8 @@ _clamp__Tensor = declare(
     "aten::clamp_.Tensor",
     "(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor?", None), ("max", "Tensor?", None)),
-    where="schemas/pointwise.yaml:199",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:243",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43332,8 +43332,8 @@ _fmod_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:206",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:252",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43348,8 +43348,8 @@ _fmod__Tensor = declare(
     "aten::fmod_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:206",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:252",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43383,8 +43383,8 @@ _fmod_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:213",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:261",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43401,8 +43401,8 @@ _fmod__Scalar = declare(
     "aten::fmod_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:213",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:261",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43438,8 +43438,8 @@ _fmax_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:220",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:270",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43455,8 +43455,8 @@ _fmin_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:227",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:279",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43472,8 +43472,8 @@ _hypot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:234",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:288",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43488,8 +43488,8 @@ _hypot_ = declare(
     "aten::hypot_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:234",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:288",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43525,8 +43525,8 @@ _copysign_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:241",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:297",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43541,8 +43541,8 @@ _copysign__Tensor = declare(
     "aten::copysign_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:241",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:297",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -43576,8 +43576,8 @@ _copysign_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:248",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:306",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43594,8 +43594,8 @@ _copysign__Scalar = declare(
     "aten::copysign_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:248",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:306",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -43631,8 +43631,8 @@ _nextafter_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:255",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:315",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43647,8 +43647,8 @@ _nextafter_ = declare(
     "aten::nextafter_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:255",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:315",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43684,8 +43684,8 @@ _heaviside_out = declare(
     "(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:262",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:324",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43700,8 +43700,8 @@ _heaviside_ = declare(
     "aten::heaviside_",
     "(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     (("self", "Tensor"), ("values", "Tensor")),
-    where="schemas/pointwise.yaml:262",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:324",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -43737,8 +43737,8 @@ _logaddexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:269",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:333",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43754,8 +43754,8 @@ _logaddexp2_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:276",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:342",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43771,8 +43771,8 @@ _gcd_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:283",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:351",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43787,8 +43787,8 @@ _gcd_ = declare(
     "aten::gcd_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:283",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:351",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -43824,8 +43824,8 @@ _lcm_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:290",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:360",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43840,8 +43840,8 @@ _lcm_ = declare(
     "aten::lcm_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:290",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:360",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -43877,8 +43877,8 @@ _clamp_min_out = declare(
     "(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:297",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:369",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43895,8 +43895,8 @@ _clamp_min__default = declare(
     "aten::clamp_min_",
     "(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Scalar")),
-    where="schemas/pointwise.yaml:297",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:369",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43932,8 +43932,8 @@ _clamp_min_Tensor_out = declare(
     "(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:304",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:378",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43948,8 +43948,8 @@ _clamp_min__Tensor = declare(
     "aten::clamp_min_.Tensor",
     "(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     (("self", "Tensor"), ("min", "Tensor")),
-    where="schemas/pointwise.yaml:304",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:378",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -43983,8 +43983,8 @@ _clamp_max_out = declare(
     "(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:311",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:387",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44001,8 +44001,8 @@ _clamp_max__default = declare(
     "aten::clamp_max_",
     "(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Scalar")),
-    where="schemas/pointwise.yaml:311",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:387",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44038,8 +44038,8 @@ _clamp_max_Tensor_out = declare(
     "(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:318",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:396",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44054,8 +44054,8 @@ _clamp_max__Tensor = declare(
     "aten::clamp_max_.Tensor",
     "(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     (("self", "Tensor"), ("max", "Tensor")),
-    where="schemas/pointwise.yaml:318",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:396",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44089,8 +44089,8 @@ _lerp_Scalar_out = declare(
     "(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:325",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:405",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44107,8 +44107,8 @@ _lerp__Scalar = declare(
     "aten::lerp_.Scalar",
     "(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Scalar")),
-    where="schemas/pointwise.yaml:325",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:405",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44144,8 +44144,8 @@ _lerp_Tensor_out = declare(
     "(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:332",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:414",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44160,8 +44160,8 @@ _lerp__Tensor = declare(
     "aten::lerp_.Tensor",
     "(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     (("self", "Tensor"), ("end", "Tensor"), ("weight", "Tensor")),
-    where="schemas/pointwise.yaml:332",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:414",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44195,8 +44195,8 @@ _addcmul_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:339",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:423",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44214,8 +44214,8 @@ _addcmul_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:339",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:423",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44260,8 +44260,8 @@ _addcdiv_out = declare(
     "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:346",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:432",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44279,8 +44279,8 @@ _addcdiv_ = declare(
     "(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor1", "Tensor"), ("tensor2", "Tensor"), ("value", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:346",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:432",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44325,8 +44325,8 @@ _ldexp_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:353",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:441",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44341,8 +44341,8 @@ _ldexp_ = declare(
     "aten::ldexp_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:353",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:441",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44378,8 +44378,8 @@ _where_self_out = declare(
     "(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("condition", "Tensor"), ("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/pointwise.yaml:380",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:478",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -44395,8 +44395,8 @@ _neg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:405",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:505",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44411,8 +44411,8 @@ _neg_ = declare(
     "aten::neg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:405",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:505",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44448,8 +44448,8 @@ _abs_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:412",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:514",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44464,8 +44464,8 @@ _abs_ = declare(
     "aten::abs_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:412",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:514",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -44501,8 +44501,8 @@ _exp_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:419",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:523",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44517,8 +44517,8 @@ _exp_ = declare(
     "aten::exp_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:419",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:523",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44554,8 +44554,8 @@ _expm1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:426",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:532",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44570,8 +44570,8 @@ _expm1_ = declare(
     "aten::expm1_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:426",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:532",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44607,8 +44607,8 @@ _log_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:433",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:541",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44623,8 +44623,8 @@ _log_ = declare(
     "aten::log_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:433",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:541",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44660,8 +44660,8 @@ _log1p_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:440",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:550",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44676,8 +44676,8 @@ _log1p_ = declare(
     "aten::log1p_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:440",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:550",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44713,8 +44713,8 @@ _log2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:447",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:559",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44729,8 +44729,8 @@ _log2_ = declare(
     "aten::log2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:447",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:559",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44766,8 +44766,8 @@ _sqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:454",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:568",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44782,8 +44782,8 @@ _sqrt_ = declare(
     "aten::sqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:454",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:568",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44819,8 +44819,8 @@ _sin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:461",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:577",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44835,8 +44835,8 @@ _sin_ = declare(
     "aten::sin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:461",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:577",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44872,8 +44872,8 @@ _cos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:468",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:586",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44888,8 +44888,8 @@ _cos_ = declare(
     "aten::cos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:468",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:586",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44925,8 +44925,8 @@ _tan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:475",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:595",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44941,8 +44941,8 @@ _tan_ = declare(
     "aten::tan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:475",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:595",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44978,8 +44978,8 @@ _tanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:482",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:604",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -44994,8 +44994,8 @@ _tanh_ = declare(
     "aten::tanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:482",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:604",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45031,8 +45031,8 @@ _reciprocal_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:489",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:613",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45047,8 +45047,8 @@ _reciprocal_ = declare(
     "aten::reciprocal_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:489",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:613",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45084,8 +45084,8 @@ _rsqrt_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:496",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:622",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45100,8 +45100,8 @@ _rsqrt_ = declare(
     "aten::rsqrt_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:496",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:622",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45137,8 +45137,8 @@ _sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:503",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:631",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45153,8 +45153,8 @@ _sigmoid_ = declare(
     "aten::sigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:503",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:631",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45190,8 +45190,8 @@ _floor_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:510",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:640",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45206,8 +45206,8 @@ _floor_ = declare(
     "aten::floor_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:510",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:640",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45243,8 +45243,8 @@ _ceil_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:517",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:649",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45259,8 +45259,8 @@ _ceil_ = declare(
     "aten::ceil_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:517",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:649",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45296,8 +45296,8 @@ _trunc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:524",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:658",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45312,8 +45312,8 @@ _trunc_ = declare(
     "aten::trunc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:524",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:658",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45349,8 +45349,8 @@ _round_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:531",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:667",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45365,8 +45365,8 @@ _round__default = declare(
     "aten::round_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:531",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:667",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45400,8 +45400,8 @@ _round_decimals_out = declare(
     "(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:538",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:676",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45419,8 +45419,8 @@ _round__decimals = declare(
     "(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     (("self", "Tensor"), ("decimals", "int")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:538",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:676",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45456,8 +45456,8 @@ _sign_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:545",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:685",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45472,8 +45472,8 @@ _sign_ = declare(
     "aten::sign_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:545",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:685",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45509,8 +45509,8 @@ _asin_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:552",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:694",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45525,8 +45525,8 @@ _asin_ = declare(
     "aten::asin_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:552",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:694",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45562,8 +45562,8 @@ _acos_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:559",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:703",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45578,8 +45578,8 @@ _acos_ = declare(
     "aten::acos_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:559",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:703",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45615,8 +45615,8 @@ _atan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:566",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:712",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45631,8 +45631,8 @@ _atan_ = declare(
     "aten::atan_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:566",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:712",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45668,8 +45668,8 @@ _sinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:573",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:721",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45684,8 +45684,8 @@ _sinh_ = declare(
     "aten::sinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:573",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:721",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45721,8 +45721,8 @@ _cosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:580",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:730",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45737,8 +45737,8 @@ _cosh_ = declare(
     "aten::cosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:580",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:730",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45774,8 +45774,8 @@ _asinh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:587",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:739",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45790,8 +45790,8 @@ _asinh_ = declare(
     "aten::asinh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:587",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:739",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45827,8 +45827,8 @@ _acosh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:594",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:748",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45843,8 +45843,8 @@ _acosh_ = declare(
     "aten::acosh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:594",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:748",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45880,8 +45880,8 @@ _atanh_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:601",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:757",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45896,8 +45896,8 @@ _atanh_ = declare(
     "aten::atanh_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:601",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:757",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45933,8 +45933,8 @@ _exp2_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:608",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:766",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45949,8 +45949,8 @@ _exp2_ = declare(
     "aten::exp2_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:608",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:766",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -45986,8 +45986,8 @@ _log10_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:615",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:775",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46002,8 +46002,8 @@ _log10_ = declare(
     "aten::log10_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:615",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:775",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46039,8 +46039,8 @@ _deg2rad_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:622",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:784",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46055,8 +46055,8 @@ _deg2rad_ = declare(
     "aten::deg2rad_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:622",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:784",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46092,8 +46092,8 @@ _rad2deg_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:629",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:793",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46108,8 +46108,8 @@ _rad2deg_ = declare(
     "aten::rad2deg_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:629",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:793",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46145,8 +46145,8 @@ _frac_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:636",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:802",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46161,8 +46161,8 @@ _frac_ = declare(
     "aten::frac_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:636",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:802",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46198,8 +46198,8 @@ _sgn_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:643",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:811",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46214,8 +46214,8 @@ _sgn_ = declare(
     "aten::sgn_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:643",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:811",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46251,8 +46251,8 @@ _angle_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:650",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:820",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46268,7 +46268,7 @@ __conj_physical_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:657",
+    where="schemas/pointwise.yaml:829",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46291,8 +46291,8 @@ _nan_to_num_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/pointwise.yaml:664",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:837",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46320,8 +46320,8 @@ _nan_to_num_ = declare(
     "aten::nan_to_num_",
     "(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     (("self", "Tensor"), ("nan", "float?", None), ("posinf", "float?", None), ("neginf", "float?", None)),
-    where="schemas/pointwise.yaml:664",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:837",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46369,7 +46369,7 @@ _isinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:671",
+    where="schemas/pointwise.yaml:846",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46386,8 +46386,8 @@ _isposinf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:678",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:854",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46403,8 +46403,8 @@ _isneginf_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:685",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:863",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46420,8 +46420,8 @@ _signbit_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:698",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:878",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46437,8 +46437,8 @@ _complex_out = declare(
     "(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     (("real", "Tensor"), ("imag", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:740",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:925",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -46454,8 +46454,8 @@ _polar_out = declare(
     "(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     (("abs", "Tensor"), ("angle", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:746",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:932",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -46471,7 +46471,7 @@ _relu_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:752",
+    where="schemas/pointwise.yaml:939",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46487,8 +46487,8 @@ _relu_ = declare(
     "aten::relu_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:752",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:939",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46524,8 +46524,8 @@ _gelu_out = declare(
     "(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:948",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -46543,8 +46543,8 @@ _gelu_ = declare(
     "(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
     (("self", "Tensor"), ("approximate", "str", "none")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:759",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:948",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -46582,8 +46582,8 @@ _bitwise_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:779",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:973",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46598,8 +46598,8 @@ _bitwise_not_ = declare(
     "aten::bitwise_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:779",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:973",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46635,8 +46635,8 @@ _logical_not_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:786",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:982",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46651,8 +46651,8 @@ _logical_not_ = declare(
     "aten::logical_not_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:786",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:982",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46688,7 +46688,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:793",
+    where="schemas/pointwise.yaml:991",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46705,8 +46705,8 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:809",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1009",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46721,8 +46721,8 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:809",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1009",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46756,8 +46756,8 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:816",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1018",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46774,8 +46774,8 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:816",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1018",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46811,7 +46811,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:823",
+    where="schemas/pointwise.yaml:1027",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46830,8 +46830,8 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:829",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1034",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46846,8 +46846,8 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:829",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1034",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46881,8 +46881,8 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:836",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1043",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46899,8 +46899,8 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:836",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1043",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46936,7 +46936,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:843",
+    where="schemas/pointwise.yaml:1052",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46955,8 +46955,8 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:849",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1059",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -46971,8 +46971,8 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:849",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1059",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47006,8 +47006,8 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:856",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1068",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47024,8 +47024,8 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:856",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1068",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47061,7 +47061,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:863",
+    where="schemas/pointwise.yaml:1077",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47080,8 +47080,8 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:869",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1084",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47096,8 +47096,8 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:869",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1084",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47131,8 +47131,8 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:876",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1093",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47149,8 +47149,8 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:876",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1093",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47186,7 +47186,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:883",
+    where="schemas/pointwise.yaml:1102",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47205,8 +47205,8 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:889",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1109",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47221,8 +47221,8 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:889",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1109",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47256,8 +47256,8 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:896",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1118",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47274,8 +47274,8 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:896",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1118",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47311,7 +47311,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:903",
+    where="schemas/pointwise.yaml:1127",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47330,7 +47330,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:909",
+    where="schemas/pointwise.yaml:1134",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47346,8 +47346,8 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:909",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1134",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47381,7 +47381,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:916",
+    where="schemas/pointwise.yaml:1143",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47399,8 +47399,8 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:916",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1143",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47436,7 +47436,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:923",
+    where="schemas/pointwise.yaml:1152",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47452,8 +47452,8 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:923",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1152",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47487,7 +47487,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:930",
+    where="schemas/pointwise.yaml:1161",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47505,8 +47505,8 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:930",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1161",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47542,8 +47542,8 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:937",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1170",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47558,8 +47558,8 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:937",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1170",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47595,8 +47595,8 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:944",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1179",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47611,8 +47611,8 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:944",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1179",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47648,8 +47648,8 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:951",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1188",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47664,8 +47664,8 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:951",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1188",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47701,8 +47701,8 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:960",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1199",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47717,8 +47717,8 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:960",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1199",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47752,8 +47752,8 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:967",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1208",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47770,8 +47770,8 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:967",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1208",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47807,8 +47807,8 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:974",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1217",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47823,8 +47823,8 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:974",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1217",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47858,8 +47858,8 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:981",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1226",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47876,8 +47876,8 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:981",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1226",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47913,8 +47913,8 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:988",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1235",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47929,8 +47929,8 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:988",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1235",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -47964,8 +47964,8 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:995",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1244",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -47982,8 +47982,8 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:995",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1244",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48019,8 +48019,8 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1002",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1253",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48035,8 +48035,8 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1002",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1253",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48070,8 +48070,8 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1009",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1262",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48088,8 +48088,8 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1009",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1262",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48125,8 +48125,8 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1016",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1271",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48141,8 +48141,8 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1016",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1271",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48176,8 +48176,8 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1023",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1280",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48194,8 +48194,8 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1023",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1280",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48231,8 +48231,8 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1030",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1289",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48247,8 +48247,8 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1030",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1289",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48282,8 +48282,8 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1037",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1298",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48300,8 +48300,8 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1037",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1298",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -48344,8 +48344,8 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1044",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1307",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -48380,8 +48380,8 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1050",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1314",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -48418,8 +48418,8 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1056",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pointwise.yaml:1321",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -48450,7 +48450,7 @@ _erf_out = declare(
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
     where="schemas/special.yaml:7",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48466,7 +48466,7 @@ _erf_ = declare(
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
     where="schemas/special.yaml:7",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48502,8 +48502,8 @@ _erfc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:14",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:16",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48518,8 +48518,8 @@ _erfc_ = declare(
     "aten::erfc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:14",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:16",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48555,8 +48555,8 @@ _erfinv_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:21",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:25",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48571,8 +48571,8 @@ _erfinv_ = declare(
     "aten::erfinv_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:21",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:25",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48608,8 +48608,8 @@ _special_erfcx_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:28",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:34",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48625,8 +48625,8 @@ _special_ndtri_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:42",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:50",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48642,8 +48642,8 @@ _special_log_ndtr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:48",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:58",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48659,8 +48659,8 @@ _lgamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:56",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:68",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48675,8 +48675,8 @@ _lgamma_ = declare(
     "aten::lgamma_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:56",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:68",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48712,8 +48712,8 @@ _digamma_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:63",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:77",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48728,8 +48728,8 @@ _digamma_ = declare(
     "aten::digamma_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:63",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:77",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48765,8 +48765,8 @@ _polygamma_out = declare(
     "(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("n", "int"), ("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:70",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:86",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48784,8 +48784,8 @@ _special_zeta_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:90",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:112",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48801,8 +48801,8 @@ _special_zeta_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:96",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:120",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48820,8 +48820,8 @@ _special_zeta_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:102",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:128",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48839,8 +48839,8 @@ _i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:110",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:138",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48855,8 +48855,8 @@ _i0_ = declare(
     "aten::i0_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:110",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:138",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48892,8 +48892,8 @@ _special_i0e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:117",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:147",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48909,8 +48909,8 @@ _special_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:123",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:155",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48926,8 +48926,8 @@ _special_i1e_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:129",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:163",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48943,8 +48943,8 @@ _special_modified_bessel_i0_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:135",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:171",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48960,8 +48960,8 @@ _special_modified_bessel_i1_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:141",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:179",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48977,8 +48977,8 @@ _logit_out = declare(
     "(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:149",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:189",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -48995,8 +48995,8 @@ _logit_ = declare(
     "aten::logit_",
     "(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     (("self", "Tensor"), ("eps", "float?", None)),
-    where="schemas/special.yaml:149",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:189",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49034,8 +49034,8 @@ _sinc_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:156",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:198",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49050,8 +49050,8 @@ _sinc_ = declare(
     "aten::sinc_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/special.yaml:156",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/special.yaml:198",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49087,8 +49087,8 @@ _special_entr_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/special.yaml:163",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:207",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49104,8 +49104,8 @@ _special_xlog1py_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:206",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:259",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49121,8 +49121,8 @@ _special_xlog1py_self_scalar_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:212",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:267",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49140,8 +49140,8 @@ _special_xlog1py_other_scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/special.yaml:218",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/special.yaml:275",
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -49184,8 +49184,8 @@ _sum_IntList_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:12",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:13",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49214,7 +49214,7 @@ _prod_out = declare(
     "(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/reductions.yaml:19",
+    where="schemas/reductions.yaml:22",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49233,8 +49233,8 @@ _prod_int_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:26",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:30",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49269,8 +49269,8 @@ _mean_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:43",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:51",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49299,8 +49299,8 @@ _amax_out = declare(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:50",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:60",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49320,8 +49320,8 @@ _amin_out = declare(
     "(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]", ()), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:57",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:69",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49341,8 +49341,8 @@ _any_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:74",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:90",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49362,8 +49362,8 @@ _any_dims_out = declare(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:81",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:99",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49383,8 +49383,8 @@ _all_out = declare(
     "(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:98",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:120",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49404,8 +49404,8 @@ _all_dims_out = declare(
     "(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:105",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:129",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49425,8 +49425,8 @@ _argmax_out = declare(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:112",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:138",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49446,8 +49446,8 @@ _argmin_out = declare(
     "(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:119",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:147",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49473,8 +49473,8 @@ _var_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:202",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:247",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49510,8 +49510,8 @@ _std_correction_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:223",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:273",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49547,8 +49547,8 @@ _nansum_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/reductions.yaml:230",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:282",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49577,7 +49577,7 @@ _count_nonzero_dim_IntList_out = declare(
     "(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:242",
+    where="schemas/reductions.yaml:296",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49598,7 +49598,7 @@ _count_nonzero_out = declare(
     "(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:249",
+    where="schemas/reductions.yaml:304",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49617,8 +49617,8 @@ _logsumexp_out = declare(
     "(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/reductions.yaml:256",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:312",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49646,8 +49646,8 @@ _linalg_vector_norm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/reductions.yaml:285",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:345",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49680,7 +49680,7 @@ _norm_Scalar_out = declare(
     "(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar", 2), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:292",
+    where="schemas/reductions.yaml:354",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49699,7 +49699,7 @@ _norm_ScalarOpt_dtype_out = declare(
     "(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dtype", "ScalarType"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:299",
+    where="schemas/reductions.yaml:362",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49720,8 +49720,8 @@ _norm_out = declare(
     "(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Scalar?"), ("dim", "int[1]"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/reductions.yaml:306",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:370",
+    tags=("out", "pt2_compliant_tag", "reduction"),
 )
 
 
@@ -49751,7 +49751,7 @@ _var_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:344",
+    where="schemas/reductions.yaml:415",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49791,7 +49791,7 @@ _std_mean_correction_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/reductions.yaml:360",
+    where="schemas/reductions.yaml:434",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -49823,8 +49823,8 @@ _cumsum_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:368",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:443",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -49844,8 +49844,8 @@ _cumsum_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:368",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:443",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -49885,8 +49885,8 @@ _cumprod_out = declare(
     "(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:375",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:452",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -49906,8 +49906,8 @@ _cumprod_ = declare(
     "(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None)),
     kwarg_only=2,
-    where="schemas/reductions.yaml:375",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:452",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -49947,8 +49947,8 @@ _logcumsumexp_out = declare(
     "(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/reductions.yaml:406",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/reductions.yaml:484",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -49966,8 +49966,8 @@ _msort_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/sorting.yaml:41",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -49983,7 +49983,7 @@ _median_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:66",
+    where="schemas/sorting.yaml:69",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50000,7 +50000,7 @@ _nanmedian_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/sorting.yaml:85",
+    where="schemas/sorting.yaml:88",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50024,7 +50024,7 @@ __unique_out = declare(
         ("out1", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/sorting.yaml:136",
+    where="schemas/sorting.yaml:139",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50062,7 +50062,7 @@ __unique2_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:143",
+    where="schemas/sorting.yaml:146",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50105,7 +50105,7 @@ _unique_dim_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/sorting.yaml:150",
+    where="schemas/sorting.yaml:153",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50150,7 +50150,7 @@ _unique_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:157",
+    where="schemas/sorting.yaml:160",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50192,7 +50192,7 @@ _unique_dim_consecutive_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/sorting.yaml:164",
+    where="schemas/sorting.yaml:167",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50234,8 +50234,8 @@ _searchsorted_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:171",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/sorting.yaml:174",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50276,8 +50276,8 @@ _searchsorted_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:177",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/sorting.yaml:181",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50317,8 +50317,8 @@ _bucketize_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:183",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/sorting.yaml:188",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50352,7 +50352,7 @@ _bucketize_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/sorting.yaml:189",
+    where="schemas/sorting.yaml:195",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50383,7 +50383,7 @@ _bincount_out = declare(
     "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("weights", "Tensor?", None), ("minlength", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/sorting.yaml:195",
+    where="schemas/sorting.yaml:201",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -50402,8 +50402,8 @@ _histc_out = declare(
     "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("bins", "int", 100), ("min", "Scalar", 0), ("max", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/sorting.yaml:203",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/sorting.yaml:209",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50426,7 +50426,7 @@ _mm_out = declare(
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
     where="schemas/linear_algebra.yaml:7",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50442,8 +50442,8 @@ _bmm_out = declare(
     "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mat2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:14",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:16",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50459,8 +50459,8 @@ _mv_out = declare(
     "(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:21",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:25",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50476,8 +50476,8 @@ _dot_out = declare(
     "(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tensor", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:28",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:33",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50493,8 +50493,8 @@ _vdot_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:35",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:41",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50510,8 +50510,8 @@ _linalg_matmul_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:47",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:54",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50527,8 +50527,8 @@ _ger_out = declare(
     "(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("vec2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:65",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:73",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50544,8 +50544,8 @@ _matrix_power_out = declare(
     "(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("n", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:105",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:114",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50563,8 +50563,8 @@ _linalg_cross_out = declare(
     "(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:111",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:121",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50589,8 +50589,8 @@ _addmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:126",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:137",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50610,8 +50610,8 @@ _addmm_ = declare(
     "(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat1", "Tensor"), ("mat2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:126",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:137",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -50666,8 +50666,8 @@ _addmv_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:133",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:146",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50687,8 +50687,8 @@ _addmv_ = declare(
     "(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("mat", "Tensor"), ("vec", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:133",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:146",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -50743,8 +50743,8 @@ _baddbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:140",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:154",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50772,8 +50772,8 @@ _baddbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:140",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:154",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -50828,8 +50828,8 @@ _addbmm_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:147",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:162",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50857,8 +50857,8 @@ _addbmm_ = declare(
     "(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("batch1", "Tensor"), ("batch2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:147",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:162",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -50913,8 +50913,8 @@ _addr_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:170",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -50934,8 +50934,8 @@ _addr_ = declare(
     "(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("vec1", "Tensor"), ("vec2", "Tensor"), ("beta", "Scalar", 1), ("alpha", "Scalar", 1)),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:154",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:170",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -50983,7 +50983,7 @@ _trace_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:163",
+    where="schemas/linear_algebra.yaml:180",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51000,8 +51000,8 @@ _inverse_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:202",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:219",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51024,8 +51024,8 @@ _linalg_solve_triangular_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:233",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:251",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51056,8 +51056,8 @@ _cholesky_solve_out = declare(
     "(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("input2", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:253",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:272",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51075,8 +51075,8 @@ _cholesky_inverse_out = declare(
     "(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upper", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:260",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:280",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51101,8 +51101,8 @@ _linalg_lu_solve_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:267",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:288",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51131,8 +51131,8 @@ _linalg_det_out = declare(
     "(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     (("A", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:303",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:325",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51156,8 +51156,8 @@ _linalg_pinv_atol_rtol_tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=1,
-    where="schemas/linear_algebra.yaml:509",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:532",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51183,8 +51183,8 @@ _linalg_pinv_out = declare(
     "(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("rcond", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:523",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:547",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51204,8 +51204,8 @@ _linalg_matrix_rank_out = declare(
     "(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("tol", "float"), ("hermitian", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/linear_algebra.yaml:558",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:583",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51225,8 +51225,8 @@ _nuclear_norm_out = declare(
     "(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("keepdim", "bool", False), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:602",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/linear_algebra.yaml:628",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51244,7 +51244,7 @@ __euclidean_dist_out = declare(
     "(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/linear_algebra.yaml:629",
+    where="schemas/linear_algebra.yaml:656",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51261,7 +51261,7 @@ __cdist_forward_out = declare(
     "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     (("x1", "Tensor"), ("x2", "Tensor"), ("p", "float"), ("compute_mode", "int?"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/linear_algebra.yaml:634",
+    where="schemas/linear_algebra.yaml:661",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51282,7 +51282,7 @@ _unsafe_split_Tensor_out = declare(
     "(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_size", "SymInt"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:264",
+    where="schemas/views.yaml:276",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51303,7 +51303,7 @@ _unsafe_split_with_sizes_out = declare(
     "(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     (("self", "Tensor"), ("split_sizes", "SymInt[]"), ("dim", "int", 0), ("out", "Tensor[]")),
     kwarg_only=3,
-    where="schemas/views.yaml:270",
+    where="schemas/views.yaml:282",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51783,7 +51783,7 @@ _roll_out = declare(
     "(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("shifts", "SymInt[1]"), ("dims", "int[1]", ()), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:20",
+    where="schemas/shapes.yaml:21",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51804,7 +51804,7 @@ _rot90_out = declare(
     "(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("k", "int", 1), ("dims", "int[]", (0, 1)), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:27",
+    where="schemas/shapes.yaml:28",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51825,7 +51825,7 @@ _channel_shuffle_out = declare(
     "(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("groups", "SymInt"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:34",
+    where="schemas/shapes.yaml:35",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51844,7 +51844,7 @@ _pixel_shuffle_out = declare(
     "(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("upscale_factor", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:40",
+    where="schemas/shapes.yaml:41",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51863,7 +51863,7 @@ _pixel_unshuffle_out = declare(
     "(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("downscale_factor", "int"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:46",
+    where="schemas/shapes.yaml:47",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51882,8 +51882,8 @@ _narrow_copy_out = declare(
     "(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("start", "SymInt"), ("length", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:52",
-    tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
+    where="schemas/shapes.yaml:53",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -51905,7 +51905,7 @@ _repeat_out = declare(
     "(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("repeats", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:62",
+    where="schemas/shapes.yaml:64",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51926,7 +51926,7 @@ _repeat_interleave_Tensor_out = declare(
     "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
     (("repeats", "Tensor"), ("output_size", "SymInt?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:72",
+    where="schemas/shapes.yaml:75",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51945,7 +51945,7 @@ _block_diag_out = declare(
     "(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/shapes.yaml:128",
+    where="schemas/shapes.yaml:131",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51962,7 +51962,7 @@ _diag_embed_out = declare(
     "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("offset", "int", 0), ("dim1", "int", -2), ("dim2", "int", -1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:156",
+    where="schemas/shapes.yaml:159",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -51994,7 +51994,7 @@ _slice_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/shapes.yaml:179",
+    where="schemas/shapes.yaml:184",
     tags=("generated", "out", "pt2_compliant_tag", "view_copy"),
 )
 
@@ -52029,7 +52029,7 @@ _select_scatter_out = declare(
     "(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("dim", "int"), ("index", "SymInt"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/shapes.yaml:187",
+    where="schemas/shapes.yaml:192",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52057,7 +52057,7 @@ _diagonal_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:194",
+    where="schemas/shapes.yaml:200",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52096,7 +52096,7 @@ _as_strided_scatter_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/shapes.yaml:201",
+    where="schemas/shapes.yaml:207",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52128,7 +52128,7 @@ _constant_pad_nd_out = declare(
     "(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("pad", "SymInt[]"), ("value", "Scalar", 0), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/shapes.yaml:209",
+    where="schemas/shapes.yaml:215",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52149,8 +52149,8 @@ _reflection_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:216",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:223",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52168,8 +52168,8 @@ _reflection_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:223",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:232",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52187,8 +52187,8 @@ _reflection_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:230",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:241",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52206,8 +52206,8 @@ _replication_pad1d_out = declare(
     "(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:237",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:250",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52225,8 +52225,8 @@ _replication_pad2d_out = declare(
     "(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[4]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:244",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:258",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52244,8 +52244,8 @@ _replication_pad3d_out = declare(
     "(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("padding", "SymInt[6]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/shapes.yaml:251",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/shapes.yaml:267",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52264,7 +52264,7 @@ _cat_out = declare(
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
     where="schemas/indexing.yaml:5",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52282,8 +52282,8 @@ _stack_out = declare(
     "(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("tensors", "Tensor[]"), ("dim", "int", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:11",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:13",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52301,8 +52301,8 @@ _index_Tensor_out = declare(
     "(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:17",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:20",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52324,7 +52324,7 @@ _index_put_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:26",
+    where="schemas/indexing.yaml:30",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52349,8 +52349,8 @@ _index_put_ = declare(
     "aten::index_put_",
     "(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor?[]"), ("values", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:26",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:30",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52391,8 +52391,8 @@ _index_select_out = declare(
     "(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:34",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:40",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52410,8 +52410,8 @@ _gather_out = declare(
     "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("sparse_grad", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:41",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:49",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52431,8 +52431,8 @@ _take_out = declare(
     "(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:48",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:58",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52448,7 +52448,7 @@ _put_out = declare(
     "(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:66",
+    where="schemas/indexing.yaml:77",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -52466,8 +52466,8 @@ _put_ = declare(
     "aten::put_",
     "(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
     (("self", "Tensor"), ("index", "Tensor"), ("source", "Tensor"), ("accumulate", "bool", False)),
-    where="schemas/indexing.yaml:66",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:77",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52511,8 +52511,8 @@ _scatter_src_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:73",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:85",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52529,8 +52529,8 @@ _scatter__src = declare(
     "aten::scatter_.src",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:73",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:85",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52566,8 +52566,8 @@ _scatter_value_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:80",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:94",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52586,8 +52586,8 @@ _scatter__value = declare(
     "aten::scatter_.value",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:80",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:94",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52625,8 +52625,8 @@ _scatter_reduce_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:87",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:103",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52646,8 +52646,8 @@ _scatter__reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:87",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:103",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52692,8 +52692,8 @@ _scatter_value_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:94",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:111",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52724,8 +52724,8 @@ _scatter__value_reduce = declare(
     "(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("reduce", "str")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:94",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:111",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52765,8 +52765,8 @@ _scatter_add_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:101",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:119",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52783,8 +52783,8 @@ _scatter_add_ = declare(
     "aten::scatter_add_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("src", "Tensor")),
-    where="schemas/indexing.yaml:101",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:119",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52837,8 +52837,8 @@ _scatter_reduce_two_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:108",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:128",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52877,8 +52877,8 @@ _scatter_reduce__two = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:108",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:128",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -52937,8 +52937,8 @@ _index_add_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/indexing.yaml:115",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:137",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -52958,8 +52958,8 @@ _index_add_ = declare(
     "(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("alpha", "Scalar", 1)),
     kwarg_only=4,
-    where="schemas/indexing.yaml:115",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:137",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53016,8 +53016,8 @@ _index_reduce_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:122",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:145",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53056,8 +53056,8 @@ _index_reduce_ = declare(
         ("include_self", "bool", True),
     ),
     kwarg_only=5,
-    where="schemas/indexing.yaml:122",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:145",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53109,8 +53109,8 @@ _index_copy_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:129",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:153",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53127,8 +53127,8 @@ _index_copy_ = declare(
     "aten::index_copy_",
     "(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:129",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:153",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53172,7 +53172,7 @@ _index_fill_int_Scalar_out = declare(
     "(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:136",
+    where="schemas/indexing.yaml:161",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53192,8 +53192,8 @@ _index_fill__int_Scalar = declare(
     "aten::index_fill_.int_Scalar",
     "(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:136",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:161",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53231,7 +53231,7 @@ _index_fill_int_Tensor_out = declare(
     "(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/indexing.yaml:143",
+    where="schemas/indexing.yaml:169",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53249,8 +53249,8 @@ _index_fill__int_Tensor = declare(
     "aten::index_fill_.int_Tensor",
     "(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("index", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:143",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:169",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53286,7 +53286,7 @@ _masked_scatter_out = declare(
     "(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:152",
+    where="schemas/indexing.yaml:179",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53302,8 +53302,8 @@ _masked_scatter_ = declare(
     "aten::masked_scatter_",
     "(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("source", "Tensor")),
-    where="schemas/indexing.yaml:152",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:179",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53344,7 +53344,7 @@ _masked_fill_Scalar_out = declare(
     "(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:159",
+    where="schemas/indexing.yaml:188",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53362,8 +53362,8 @@ _masked_fill__Scalar = declare(
     "aten::masked_fill_.Scalar",
     "(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Scalar")),
-    where="schemas/indexing.yaml:159",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:188",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53399,7 +53399,7 @@ _masked_fill_Tensor_out = declare(
     "(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/indexing.yaml:166",
+    where="schemas/indexing.yaml:197",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53415,8 +53415,8 @@ _masked_fill__Tensor = declare(
     "aten::masked_fill_.Tensor",
     "(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("mask", "Tensor"), ("value", "Tensor")),
-    where="schemas/indexing.yaml:166",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:197",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53450,8 +53450,8 @@ _nonzero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/indexing.yaml:179",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:212",
+    tags=("dynamic_output_shape", "out", "pt2_compliant_tag"),
 )
 
 
@@ -53467,8 +53467,8 @@ _tril_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:202",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:236",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53485,8 +53485,8 @@ _tril_ = declare(
     "aten::tril_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:202",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:236",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53524,8 +53524,8 @@ _triu_out = declare(
     "(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/indexing.yaml:209",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:244",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53542,8 +53542,8 @@ _triu_ = declare(
     "aten::triu_",
     "(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     (("self", "Tensor"), ("diagonal", "SymInt", 0)),
-    where="schemas/indexing.yaml:209",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/indexing.yaml:244",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53582,7 +53582,7 @@ __softmax_out = declare(
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
     where="schemas/nn.yaml:5",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53602,8 +53602,8 @@ __log_softmax_out = declare(
     "(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("half_to_float", "bool"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:11",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/nn.yaml:13",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53623,8 +53623,8 @@ _softmax_int_out = declare(
     "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:17",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/nn.yaml:21",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53644,8 +53644,8 @@ _log_softmax_int_out = declare(
     "(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int"), ("dtype", "ScalarType?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:23",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/nn.yaml:28",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -53673,7 +53673,7 @@ _embedding_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/nn.yaml:41",
+    where="schemas/nn.yaml:47",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53705,7 +53705,7 @@ _embedding_renorm_out = declare(
     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float"), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/nn.yaml:48",
+    where="schemas/nn.yaml:54",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53725,8 +53725,8 @@ _embedding_renorm_ = declare(
     "aten::embedding_renorm_",
     "(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     (("self", "Tensor"), ("indices", "Tensor"), ("max_norm", "float"), ("norm_type", "float")),
-    where="schemas/nn.yaml:48",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/nn.yaml:54",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -53772,7 +53772,7 @@ _native_dropout_out = declare(
     "(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     (("input", "Tensor"), ("p", "float"), ("train", "bool?"), ("out0", "Tensor"), ("out1", "Tensor")),
     kwarg_only=3,
-    where="schemas/nn.yaml:59",
+    where="schemas/nn.yaml:67",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -53856,7 +53856,7 @@ _native_group_norm_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=8,
-    where="schemas/normalization.yaml:22",
+    where="schemas/normalization.yaml:23",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53909,7 +53909,7 @@ __native_batch_norm_legit_no_training_out = declare(
         ("out2", "Tensor"),
     ),
     kwarg_only=7,
-    where="schemas/normalization.yaml:66",
+    where="schemas/normalization.yaml:68",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -53956,7 +53956,7 @@ _silu_out = declare(
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
     where="schemas/activations.yaml:5",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -53972,7 +53972,7 @@ _silu_ = declare(
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
     where="schemas/activations.yaml:5",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54008,8 +54008,8 @@ _mish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:12",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:13",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54024,8 +54024,8 @@ _mish_ = declare(
     "aten::mish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:12",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:13",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -54067,8 +54067,8 @@ _elu_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/activations.yaml:19",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:21",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54089,8 +54089,8 @@ _elu_ = declare(
     "aten::elu_",
     "(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1), ("scale", "Scalar", 1), ("input_scale", "Scalar", 1)),
-    where="schemas/activations.yaml:19",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:21",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54138,7 +54138,7 @@ _celu_out = declare(
     "(Tensor self, Scalar alpha=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:26",
+    where="schemas/activations.yaml:29",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54156,8 +54156,8 @@ _celu_ = declare(
     "aten::celu_",
     "(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)",
     (("self", "Tensor"), ("alpha", "Scalar", 1.0)),
-    where="schemas/activations.yaml:26",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:29",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54195,8 +54195,8 @@ _leaky_relu_out = declare(
     "(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:43",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:47",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54213,8 +54213,8 @@ _leaky_relu_ = declare(
     "aten::leaky_relu_",
     "(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
     (("self", "Tensor"), ("negative_slope", "Scalar", 0.01)),
-    where="schemas/activations.yaml:43",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:47",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54252,8 +54252,8 @@ _softplus_out = declare(
     "(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("beta", "Scalar", 1), ("threshold", "Scalar", 20), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:79",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:84",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54273,8 +54273,8 @@ _log_sigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:86",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:92",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54290,8 +54290,8 @@ _hardtanh_out = declare(
     "(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:100",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:107",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54310,8 +54310,8 @@ _hardtanh_ = declare(
     "aten::hardtanh_",
     "(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     (("self", "Tensor"), ("min_val", "Scalar", -1), ("max_val", "Scalar", 1)),
-    where="schemas/activations.yaml:100",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:107",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54351,8 +54351,8 @@ _hardsigmoid_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:116",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:124",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54367,8 +54367,8 @@ _hardsigmoid_ = declare(
     "aten::hardsigmoid_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:116",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:124",
+    tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
 
@@ -54404,8 +54404,8 @@ _hardswish_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/activations.yaml:123",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:132",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54420,8 +54420,8 @@ _hardswish_ = declare(
     "aten::hardswish_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/activations.yaml:123",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:132",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -54457,8 +54457,8 @@ _hardshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:129",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:139",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54476,8 +54476,8 @@ _softshrink_out = declare(
     "(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "Scalar", 0.5), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:137",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:148",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54495,8 +54495,8 @@ _threshold_out = declare(
     "(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/activations.yaml:144",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:156",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54515,8 +54515,8 @@ _threshold_ = declare(
     "aten::threshold_",
     "(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("threshold", "Scalar"), ("value", "Scalar")),
-    where="schemas/activations.yaml:144",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:156",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -54561,8 +54561,8 @@ _glu_out = declare(
     "(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int", -1), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/activations.yaml:151",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/activations.yaml:164",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54581,7 +54581,7 @@ _mse_loss_out = declare(
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
     where="schemas/losses.yaml:7",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54599,8 +54599,8 @@ _smooth_l1_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("beta", "float", 1.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:15",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:16",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54620,8 +54620,8 @@ _huber_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("delta", "float", 1.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:21",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:23",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54641,8 +54641,8 @@ _binary_cross_entropy_out = declare(
     "(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("weight", "Tensor?", None), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/losses.yaml:27",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:30",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54676,7 +54676,7 @@ _binary_cross_entropy_with_logits_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:33",
+    where="schemas/losses.yaml:37",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -54704,8 +54704,8 @@ _soft_margin_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:44",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54731,8 +54731,8 @@ _nll_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:51",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:56",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54769,8 +54769,8 @@ _nll_loss2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/losses.yaml:65",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:71",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54808,8 +54808,8 @@ _multi_margin_loss_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/losses.yaml:83",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:90",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -54841,8 +54841,8 @@ _multilabel_margin_loss_out = declare(
     "(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("target", "Tensor"), ("reduction", "int", 1), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/losses.yaml:89",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/losses.yaml:97",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55021,7 +55021,7 @@ _im2col_out = declare(
     ),
     kwarg_only=5,
     where="schemas/convolution.yaml:37",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55063,8 +55063,8 @@ _col2im_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/convolution.yaml:43",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/convolution.yaml:44",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55111,7 +55111,7 @@ _avg_pool2d_out = declare(
     ),
     kwarg_only=7,
     where="schemas/pooling.yaml:41",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55160,8 +55160,8 @@ _avg_pool3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=7,
-    where="schemas/pooling.yaml:48",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pooling.yaml:49",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55200,7 +55200,7 @@ __adaptive_avg_pool2d_out = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:62",
+    where="schemas/pooling.yaml:65",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55219,7 +55219,7 @@ __adaptive_avg_pool3d_out = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:69",
+    where="schemas/pooling.yaml:72",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55238,8 +55238,8 @@ _adaptive_avg_pool2d_out_ = declare(
     "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[2]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:81",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pooling.yaml:85",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55257,8 +55257,8 @@ _adaptive_avg_pool3d_out_ = declare(
     "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[3]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pooling.yaml:86",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/pooling.yaml:91",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55277,7 +55277,7 @@ _upsample_nearest1d_out = declare(
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
     where="schemas/upsampling.yaml:5",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55309,8 +55309,8 @@ _upsample_nearest2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:13",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:14",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55348,8 +55348,8 @@ _upsample_nearest3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:24",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:27",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55382,8 +55382,8 @@ __upsample_nearest_exact1d_out = declare(
     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("output_size", "SymInt[1]"), ("scales", "float?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/upsampling.yaml:32",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:36",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55415,8 +55415,8 @@ __upsample_nearest_exact2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:40",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:45",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55454,8 +55454,8 @@ __upsample_nearest_exact3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:48",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:54",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55494,8 +55494,8 @@ _upsample_linear1d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=4,
-    where="schemas/upsampling.yaml:56",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:63",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55533,8 +55533,8 @@ _upsample_bilinear2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:64",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:72",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55576,8 +55576,8 @@ _upsample_trilinear3d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=6,
-    where="schemas/upsampling.yaml:75",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:85",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55621,8 +55621,8 @@ _upsample_bicubic2d_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=5,
-    where="schemas/upsampling.yaml:83",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/upsampling.yaml:94",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55655,7 +55655,7 @@ _scalar_tensor_out = declare(
     "(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
     (("s", "Scalar"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:37",
+    where="schemas/creation.yaml:41",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55674,8 +55674,8 @@ _linspace_Tensor_Tensor_out = declare(
     "(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:69",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:75",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55693,8 +55693,8 @@ _linspace_Tensor_Scalar_out = declare(
     "(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:75",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:82",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55714,8 +55714,8 @@ _linspace_Scalar_Tensor_out = declare(
     "(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:81",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:89",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55735,8 +55735,8 @@ _logspace_Tensor_Tensor_out = declare(
     "(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:92",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:101",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55756,8 +55756,8 @@ _logspace_Tensor_Scalar_out = declare(
     "(Tensor start, Scalar end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Tensor"), ("end", "Scalar"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:98",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:108",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55779,8 +55779,8 @@ _logspace_Scalar_Tensor_out = declare(
     "(Scalar start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)",
     (("start", "Scalar"), ("end", "Tensor"), ("steps", "int"), ("base", "float", 10.0), ("out", "Tensor")),
     kwarg_only=4,
-    where="schemas/creation.yaml:104",
-    tags=("generated", "out", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:115",
+    tags=("out", "pt2_compliant_tag"),
 )
 
 
@@ -55802,7 +55802,7 @@ _empty_permuted_out = declare(
     "(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
     (("size", "SymInt[]"), ("physical_layout", "int[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:110",
+    where="schemas/creation.yaml:122",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55823,7 +55823,7 @@ _full_like_out = declare(
     "(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("fill_value", "Scalar"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:129",
+    where="schemas/creation.yaml:141",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -55850,7 +55850,7 @@ _rand_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:134",
+    where="schemas/creation.yaml:147",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55869,7 +55869,7 @@ _randn_like_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:140",
+    where="schemas/creation.yaml:153",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55888,7 +55888,7 @@ _rand_like_generator_out = declare(
     "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:146",
+    where="schemas/creation.yaml:159",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55916,7 +55916,7 @@ _randn_like_generator_out = declare(
     "(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:152",
+    where="schemas/creation.yaml:165",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55944,7 +55944,7 @@ _randint_like_out = declare(
     "(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("high", "SymInt"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:158",
+    where="schemas/creation.yaml:171",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55965,7 +55965,7 @@ _randint_like_Tensor_out = declare(
     "(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("high", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:164",
+    where="schemas/creation.yaml:177",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -55996,7 +55996,7 @@ _randint_like_low_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:170",
+    where="schemas/creation.yaml:183",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56034,7 +56034,7 @@ _randint_like_generator_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:176",
+    where="schemas/creation.yaml:189",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56072,7 +56072,7 @@ _randint_like_Tensor_generator_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/creation.yaml:182",
+    where="schemas/creation.yaml:195",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56109,7 +56109,7 @@ _randint_like_low_generator_dtype_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/creation.yaml:188",
+    where="schemas/creation.yaml:201",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56143,7 +56143,7 @@ _new_empty_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:194",
+    where="schemas/creation.yaml:207",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56164,7 +56164,7 @@ _new_empty_strided_out = declare(
     "(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:200",
+    where="schemas/creation.yaml:213",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56185,7 +56185,7 @@ _new_zeros_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:206",
+    where="schemas/creation.yaml:219",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56206,7 +56206,7 @@ _new_ones_out = declare(
     "(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:212",
+    where="schemas/creation.yaml:225",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56227,7 +56227,7 @@ _new_full_out = declare(
     "(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("fill_value", "Scalar"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:218",
+    where="schemas/creation.yaml:231",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56248,7 +56248,7 @@ _hann_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:226",
+    where="schemas/creation.yaml:239",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56267,7 +56267,7 @@ _hann_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:231",
+    where="schemas/creation.yaml:244",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56288,7 +56288,7 @@ _hamming_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:236",
+    where="schemas/creation.yaml:249",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56307,7 +56307,7 @@ _hamming_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:241",
+    where="schemas/creation.yaml:254",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56328,7 +56328,7 @@ _hamming_window_periodic_alpha_out = declare(
     "(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("alpha", "float"), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:246",
+    where="schemas/creation.yaml:259",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56351,7 +56351,7 @@ _bartlett_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:258",
+    where="schemas/creation.yaml:272",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56370,7 +56370,7 @@ _blackman_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:270",
+    where="schemas/creation.yaml:285",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56389,7 +56389,7 @@ _kaiser_window_out = declare(
     "(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:282",
+    where="schemas/creation.yaml:298",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56408,7 +56408,7 @@ _kaiser_window_periodic_out = declare(
     "(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     (("window_length", "int"), ("periodic", "bool"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:287",
+    where="schemas/creation.yaml:303",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56429,7 +56429,7 @@ _copy_out = declare(
     "(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/creation.yaml:353",
+    where="schemas/creation.yaml:373",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56447,8 +56447,8 @@ _copy_ = declare(
     "aten::copy_",
     "(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     (("self", "Tensor"), ("src", "Tensor"), ("non_blocking", "bool", False)),
-    where="schemas/creation.yaml:353",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:373",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -56486,7 +56486,7 @@ _fill_Scalar_out = declare(
     "(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:361",
+    where="schemas/creation.yaml:383",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56504,8 +56504,8 @@ _fill__Scalar = declare(
     "aten::fill_.Scalar",
     "(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Scalar")),
-    where="schemas/creation.yaml:361",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:383",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -56541,7 +56541,7 @@ _fill_Tensor_out = declare(
     "(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/creation.yaml:368",
+    where="schemas/creation.yaml:392",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56557,8 +56557,8 @@ _fill__Tensor = declare(
     "aten::fill_.Tensor",
     "(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     (("self", "Tensor"), ("value", "Tensor")),
-    where="schemas/creation.yaml:368",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:392",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -56592,7 +56592,7 @@ _zero_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:375",
+    where="schemas/creation.yaml:400",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56608,8 +56608,8 @@ _zero_ = declare(
     "aten::zero_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/creation.yaml:375",
-    tags=("generated", "inplace", "pt2_compliant_tag"),
+    where="schemas/creation.yaml:400",
+    tags=("inplace", "pt2_compliant_tag"),
 )
 
 
@@ -56645,7 +56645,7 @@ _clone_out = declare(
     "(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:382",
+    where="schemas/creation.yaml:409",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56664,7 +56664,7 @@ __to_copy_out = declare(
     "(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("non_blocking", "bool", False), ("memory_format", "MemoryFormat?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/creation.yaml:405",
+    where="schemas/creation.yaml:433",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -56717,7 +56717,7 @@ _uniform_ = declare(
     (("self", "Tensor"), ("from", "float", 0.0), ("to", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
     where="schemas/random.yaml:106",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -56735,7 +56735,7 @@ _exponential_out = declare(
     "(Tensor self, float lambd=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:170",
+    where="schemas/random.yaml:171",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56756,8 +56756,8 @@ _exponential_ = declare(
     "(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("lambd", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:170",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:171",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -56803,7 +56803,7 @@ _geometric_out = declare(
     "(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:178",
+    where="schemas/random.yaml:180",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56824,8 +56824,8 @@ _geometric_ = declare(
     "(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "float"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:178",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:180",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -56877,7 +56877,7 @@ _cauchy_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:186",
+    where="schemas/random.yaml:189",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56907,8 +56907,8 @@ _cauchy_ = declare(
     "(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("median", "float", 0.0), ("sigma", "float", 1.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:186",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:189",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -56963,7 +56963,7 @@ _log_normal_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:194",
+    where="schemas/random.yaml:198",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -56993,8 +56993,8 @@ _log_normal_ = declare(
     "(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("mean", "float", 1.0), ("std", "float", 2.0), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:194",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:198",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -57043,7 +57043,7 @@ _random_from_out = declare(
     "(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:202",
+    where="schemas/random.yaml:207",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57062,8 +57062,8 @@ _random__from = declare(
     "(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("from", "int"), ("to", "int?"), ("generator", "Generator?", None)),
     kwarg_only=3,
-    where="schemas/random.yaml:202",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:207",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -57081,7 +57081,7 @@ _random_to_out = declare(
     "(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:210",
+    where="schemas/random.yaml:216",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57102,8 +57102,8 @@ _random__to = declare(
     "(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("to", "int"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:210",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:216",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -57141,7 +57141,7 @@ _random_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:218",
+    where="schemas/random.yaml:225",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57160,8 +57160,8 @@ _random__default = declare(
     "(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=1,
-    where="schemas/random.yaml:218",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:225",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -57197,8 +57197,8 @@ _bernoulli_out = declare(
     "(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/random.yaml:226",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+    where="schemas/random.yaml:234",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
@@ -57216,7 +57216,7 @@ _bernoulli_Tensor_out = declare(
     "(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:251",
+    where="schemas/random.yaml:260",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57235,8 +57235,8 @@ _bernoulli__Tensor = declare(
     "(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     (("self", "Tensor"), ("p", "Tensor"), ("generator", "Generator?", None)),
     kwarg_only=2,
-    where="schemas/random.yaml:251",
-    tags=("generated", "inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
+    where="schemas/random.yaml:260",
+    tags=("inplace", "nondeterministic_seeded", "pt2_compliant_tag"),
 )
 
 
@@ -57272,7 +57272,7 @@ _poisson_out = declare(
     "(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/random.yaml:259",
+    where="schemas/random.yaml:269",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57291,7 +57291,7 @@ _binomial_out = declare(
     "(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     (("count", "Tensor"), ("prob", "Tensor"), ("generator", "Generator?", None), ("out", "Tensor")),
     kwarg_only=3,
-    where="schemas/random.yaml:266",
+    where="schemas/random.yaml:276",
     tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
@@ -57317,8 +57317,8 @@ _multinomial_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=3,
-    where="schemas/random.yaml:273",
-    tags=("generated", "nondeterministic_seeded", "out", "pt2_compliant_tag"),
+    where="schemas/random.yaml:283",
+    tags=("nondeterministic_seeded", "out", "pt2_compliant_tag"),
 )
 
 
