@@ -1470,6 +1470,7 @@ class TensorMethods:
         layout: Layout | None = None,
         device: Device | str | None = None,
         pin_memory: bool | None = None,
+        requires_grad: bool = False,
     ) -> Tensor: ...
     def new_empty_strided(
         self,
@@ -1480,6 +1481,7 @@ class TensorMethods:
         layout: Layout | None = None,
         device: Device | str | None = None,
         pin_memory: bool | None = None,
+        requires_grad: bool = False,
     ) -> Tensor: ...
     def new_zeros(
         self,
@@ -1489,6 +1491,7 @@ class TensorMethods:
         layout: Layout | None = None,
         device: Device | str | None = None,
         pin_memory: bool | None = None,
+        requires_grad: bool = False,
     ) -> Tensor: ...
     def new_ones(
         self,
@@ -1498,6 +1501,7 @@ class TensorMethods:
         layout: Layout | None = None,
         device: Device | str | None = None,
         pin_memory: bool | None = None,
+        requires_grad: bool = False,
     ) -> Tensor: ...
     def new_full(
         self,
@@ -1508,6 +1512,7 @@ class TensorMethods:
         layout: Layout | None = None,
         device: Device | str | None = None,
         pin_memory: bool | None = None,
+        requires_grad: bool = False,
     ) -> Tensor: ...
     def copy(self, src: TensorLike, non_blocking: bool = False) -> Tensor: ...
     @overload

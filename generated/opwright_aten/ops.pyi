@@ -8,7 +8,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -752,6 +752,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class max_dim_result(NamedTuple, Generic[A]):
     values: A
@@ -1282,17 +1283,35 @@ def isclose(input: A, other: A, rtol: float = 1e-05, atol: float = 1e-08, equal_
 @overload
 def isclose(x1: A, x2: A, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> A: ...
 @overload
+def isclose(
+    self: TensorLike,
+    other: TensorLike,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor: ...
+@overload
 def allclose(self: A, other: A, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool: ...
 @overload
 def allclose(input: A, other: A, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool: ...
 @overload
 def allclose(x1: A, x2: A, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool: ...
 @overload
+def allclose(
+    self: TensorLike,
+    other: TensorLike,
+    rtol: float = 1e-05,
+    atol: float = 1e-08,
+    equal_nan: bool = False,
+) -> bool: ...
+@overload
 def equal(self: A, other: A) -> bool: ...
 @overload
 def equal(input: A, other: A) -> bool: ...
 @overload
 def equal(x1: A, x2: A) -> bool: ...
+@overload
+def equal(self: TensorLike, other: TensorLike) -> bool: ...
 def erf_default(self: A) -> A: ...
 def erfc_default(self: A) -> A: ...
 def erfinv_default(self: A) -> A: ...
@@ -1932,7 +1951,10 @@ def inner_default(self: A, other: A) -> A: ...
 def inner_out(self: A, other: A, *, out: A) -> A: ...
 def tensordot_default(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
 def tensordot_out(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
+@overload
 def einsum(equation: str, tensors: Sequence[A], *, path: Sequence[int] | None = None) -> A: ...
+@overload
+def einsum(equation: str, tensors: Sequence[TensorLike], *, path: Sequence[int] | None = None) -> Tensor: ...
 def kron_default(self: A, other: A) -> A: ...
 def kron_out(self: A, other: A, *, out: A) -> A: ...
 def chain_matmul_default(matrices: Sequence[A]) -> A: ...
@@ -2284,7 +2306,10 @@ def linalg_cond_default(self: A, p: Scalar | None = None) -> A: ...
 def linalg_cond_out(self: A, p: Scalar | None = None, *, out: A) -> A: ...
 def linalg_cond_p_str(self: A, p: str) -> A: ...
 def linalg_cond_p_str_out(self: A, p: str, *, out: A) -> A: ...
+@overload
 def cdist(x1: A, x2: A, p: float = 2.0, compute_mode: int | None = None) -> A: ...
+@overload
+def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0, compute_mode: int | None = None) -> Tensor: ...
 def _euclidean_dist_default(x1: A, x2: A) -> A: ...
 def _cdist_forward_default(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
 @overload
@@ -2368,6 +2393,8 @@ def expand_as(self: A, other: A) -> A: ...
 def expand_as(input: A, other: A) -> A: ...
 @overload
 def expand_as(x1: A, x2: A) -> A: ...
+@overload
+def expand_as(self: TensorLike, other: TensorLike) -> Tensor: ...
 def narrow_default(self: A, dim: int, start: int, length: int) -> A: ...
 def movedim_int(self: A, source: int, destination: int) -> A: ...
 def movedim_intlist(self: A, source: Sequence[int], destination: Sequence[int]) -> A: ...
@@ -2404,11 +2431,15 @@ def view_as(input: A, other: A) -> A: ...
 @overload
 def view_as(x1: A, x2: A) -> A: ...
 @overload
+def view_as(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def reshape_as(self: A, other: A) -> A: ...
 @overload
 def reshape_as(input: A, other: A) -> A: ...
 @overload
 def reshape_as(x1: A, x2: A) -> A: ...
+@overload
+def reshape_as(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def _reshape_alias(self: A, size: Sequence[int], stride: Sequence[int]) -> A: ...
 @overload
@@ -2582,7 +2613,10 @@ def column_stack_out(tensors: Sequence[A], *, out: A) -> A: ...
 def block_diag_default(tensors: Sequence[A]) -> A: ...
 def meshgrid_default(tensors: Sequence[A]) -> list[A]: ...
 def meshgrid_indexing(tensors: Sequence[A], *, indexing: str) -> list[A]: ...
+@overload
 def cartesian_prod(tensors: Sequence[A]) -> A: ...
+@overload
+def cartesian_prod(tensors: Sequence[TensorLike]) -> Tensor: ...
 @overload
 def combinations(self: A, r: int = 2, with_replacement: bool = False) -> A: ...
 @overload
@@ -2603,6 +2637,7 @@ def tril_indices_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def tril_indices_out(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 def triu_indices_default(
@@ -2614,6 +2649,7 @@ def triu_indices_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def triu_indices_out(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
 def slice_scatter_default(
@@ -2665,6 +2701,8 @@ def take_along_dim_out(self: A, indices: A, dim: int | None = None, *, out: A) -
 def _unsafe_index_Tensor(self: A, indices: Sequence[A | None]) -> A: ...
 @overload
 def _unsafe_index_Tensor(input: A, indices: Sequence[A | None]) -> A: ...
+@overload
+def _unsafe_index_Tensor(self: TensorLike, indices: Sequence[TensorLike | None]) -> Tensor: ...
 def put_default(self: A, index: A, source: A, accumulate: bool = False) -> A: ...
 def scatter_src(self: A, dim: int, index: A, src: A) -> A: ...
 def scatter_value(self: A, dim: int, index: A, value: Scalar) -> A: ...
@@ -2703,7 +2741,10 @@ def _safe_softmax(input: A, dim: int, dtype: DTypeLike | None = None) -> A: ...
 def _safe_softmax(a: A, axis: int, dtype: DTypeLike | None = None) -> A: ...
 def linear_default(input: A, weight: A, bias: A | None = None) -> A: ...
 def linear_out(input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
+@overload
 def bilinear(input1: A, input2: A, weight: A, bias: A | None = None) -> A: ...
+@overload
+def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor: ...
 def embedding_default(
     weight: A,
     indices: A,
@@ -2737,6 +2778,7 @@ def feature_alpha_dropout(input: A, p: float, train: bool) -> A: ...
 def feature_alpha_dropout_(self: A, p: float, train: bool) -> A: ...
 @overload
 def feature_alpha_dropout_(input: A, p: float, train: bool) -> A: ...
+@overload
 def scaled_dot_product_attention(
     query: A,
     key: A,
@@ -2748,6 +2790,19 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> A: ...
+@overload
+def scaled_dot_product_attention(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    attn_mask: TensorLike | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor: ...
+@overload
 def _scaled_dot_product_attention_math(
     query: A,
     key: A,
@@ -2760,6 +2815,19 @@ def _scaled_dot_product_attention_math(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[A, A]: ...
+@overload
+def _scaled_dot_product_attention_math(
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    attn_mask: TensorLike | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: TensorLike | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor]: ...
 def native_layer_norm_default(
     input: A,
     normalized_shape: Sequence[int],
@@ -2767,6 +2835,7 @@ def native_layer_norm_default(
     bias: A | None,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
 def layer_norm(
     input: A,
     normalized_shape: Sequence[int],
@@ -2775,8 +2844,33 @@ def layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> A: ...
+@overload
+def layer_norm(
+    input: TensorLike,
+    normalized_shape: Sequence[int],
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Tensor: ...
+@overload
 def rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None = None, eps: float | None = None) -> A: ...
+@overload
+def rms_norm(
+    input: TensorLike,
+    normalized_shape: Sequence[int],
+    weight: TensorLike | None = None,
+    eps: float | None = None,
+) -> Tensor: ...
+@overload
 def _fused_rms_norm(input: A, normalized_shape: Sequence[int], weight: A | None, eps: float | None) -> tuple[A, A]: ...
+@overload
+def _fused_rms_norm(
+    input: TensorLike,
+    normalized_shape: Sequence[int],
+    weight: TensorLike | None,
+    eps: float | None,
+) -> tuple[Tensor, Tensor]: ...
 def native_group_norm_default(
     input: A,
     weight: A | None,
@@ -2787,6 +2881,7 @@ def native_group_norm_default(
     group: int,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
 def group_norm(
     input: A,
     num_groups: int,
@@ -2795,6 +2890,16 @@ def group_norm(
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> A: ...
+@overload
+def group_norm(
+    input: TensorLike,
+    num_groups: int,
+    weight: TensorLike | None = None,
+    bias: TensorLike | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Tensor: ...
+@overload
 def _native_batch_norm_legit_functional(
     input: A,
     weight: A | None,
@@ -2805,6 +2910,17 @@ def _native_batch_norm_legit_functional(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A, A, A]: ...
+@overload
+def _native_batch_norm_legit_functional(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike,
+    running_var: TensorLike,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]: ...
 def _native_batch_norm_legit_no_stats(
     input: A,
     weight: A | None,
@@ -2882,6 +2998,7 @@ def native_batch_norm_out(
     save_mean: A,
     save_invstd: A,
 ) -> tuple[A, A, A]: ...
+@overload
 def batch_norm(
     input: A,
     weight: A | None,
@@ -2893,6 +3010,19 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> A: ...
+@overload
+def batch_norm(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike | None,
+    running_var: TensorLike | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor: ...
+@overload
 def instance_norm(
     input: A,
     weight: A | None,
@@ -2904,6 +3034,18 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> A: ...
+@overload
+def instance_norm(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike | None,
+    running_var: TensorLike | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor: ...
 def silu_default(self: A) -> A: ...
 def mish_default(self: A) -> A: ...
 def elu_default(self: A, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> A: ...
@@ -2922,9 +3064,13 @@ def prelu(self: A, weight: A) -> A: ...
 @overload
 def prelu(input: A, weight: A) -> A: ...
 @overload
+def prelu(self: TensorLike, weight: TensorLike) -> Tensor: ...
+@overload
 def _prelu_kernel(self: A, weight: A) -> A: ...
 @overload
 def _prelu_kernel(input: A, weight: A) -> A: ...
+@overload
+def _prelu_kernel(self: TensorLike, weight: TensorLike) -> Tensor: ...
 @overload
 def rrelu(
     self: A,
@@ -3011,6 +3157,15 @@ def rrelu_with_noise_functional(
     training: bool = False,
     generator: Generator | None = None,
 ) -> tuple[A, A]: ...
+@overload
+def rrelu_with_noise_functional(
+    self: TensorLike,
+    noise: TensorLike,
+    lower: Scalar = 0.125,
+    upper: Scalar = 0.3333333333333333,
+    training: bool = False,
+    generator: Generator | None = None,
+) -> tuple[Tensor, Tensor]: ...
 def softplus_default(self: A, beta: Scalar = 1, threshold: Scalar = 20) -> A: ...
 def log_sigmoid_default(self: A) -> A: ...
 def log_sigmoid_forward_default(self: A) -> log_sigmoid_forward_default_result[A]: ...
@@ -3035,6 +3190,8 @@ def mse_loss_default(self: A, target: A, reduction: int = 1) -> A: ...
 def l1_loss(self: A, target: A, reduction: int = 1) -> A: ...
 @overload
 def l1_loss(input: A, target: A, reduction: int = 1) -> A: ...
+@overload
+def l1_loss(self: TensorLike, target: TensorLike, reduction: int = 1) -> Tensor: ...
 def smooth_l1_loss_default(self: A, target: A, reduction: int = 1, beta: float = 1.0) -> A: ...
 def huber_loss_default(self: A, target: A, reduction: int = 1, delta: float = 1.0) -> A: ...
 def binary_cross_entropy_default(self: A, target: A, weight: A | None = None, reduction: int = 1) -> A: ...
@@ -3049,12 +3206,26 @@ def binary_cross_entropy_with_logits_default(
 def kl_div(self: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
 @overload
 def kl_div(input: A, target: A, reduction: int = 1, *, log_target: bool = False) -> A: ...
+@overload
+def kl_div(self: TensorLike, target: TensorLike, reduction: int = 1, *, log_target: bool = False) -> Tensor: ...
 def soft_margin_loss_default(self: A, target: A, reduction: int = 1) -> A: ...
 @overload
 def hinge_embedding_loss(self: A, target: A, margin: float = 1.0, reduction: int = 1) -> A: ...
 @overload
 def hinge_embedding_loss(input: A, target: A, margin: float = 1.0, reduction: int = 1) -> A: ...
+@overload
+def hinge_embedding_loss(self: TensorLike, target: TensorLike, margin: float = 1.0, reduction: int = 1) -> Tensor: ...
+@overload
 def poisson_nll_loss(input: A, target: A, log_input: bool, full: bool, eps: float, reduction: int) -> A: ...
+@overload
+def poisson_nll_loss(
+    input: TensorLike,
+    target: TensorLike,
+    log_input: bool,
+    full: bool,
+    eps: float,
+    reduction: int,
+) -> Tensor: ...
 def nll_loss_default(
     self: A,
     target: A,
@@ -3108,6 +3279,14 @@ def nll_loss_nd(self: A, target: A, weight: A | None = None, reduction: int = 1,
 @overload
 def nll_loss_nd(input: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
 @overload
+def nll_loss_nd(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+) -> Tensor: ...
+@overload
 def cross_entropy_loss(
     self: A,
     target: A,
@@ -3125,6 +3304,15 @@ def cross_entropy_loss(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> A: ...
+@overload
+def cross_entropy_loss(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor: ...
 def multi_margin_loss_default(
     self: A,
     target: A,
@@ -3147,8 +3335,27 @@ def multilabel_margin_loss_forward_output(
     output: A,
     is_target: A,
 ) -> tuple[A, A]: ...
+@overload
 def margin_ranking_loss(input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
+@overload
+def margin_ranking_loss(
+    input1: TensorLike,
+    input2: TensorLike,
+    target: TensorLike,
+    margin: float = 0.0,
+    reduction: int = 1,
+) -> Tensor: ...
+@overload
 def cosine_embedding_loss(input1: A, input2: A, target: A, margin: float = 0.0, reduction: int = 1) -> A: ...
+@overload
+def cosine_embedding_loss(
+    input1: TensorLike,
+    input2: TensorLike,
+    target: TensorLike,
+    margin: float = 0.0,
+    reduction: int = 1,
+) -> Tensor: ...
+@overload
 def triplet_margin_loss(
     anchor: A,
     positive: A,
@@ -3160,13 +3367,34 @@ def triplet_margin_loss(
     reduction: int = 1,
 ) -> A: ...
 @overload
+def triplet_margin_loss(
+    anchor: TensorLike,
+    positive: TensorLike,
+    negative: TensorLike,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    swap: bool = False,
+    reduction: int = 1,
+) -> Tensor: ...
+@overload
 def cosine_similarity(x1: A, x2: A, dim: int = 1, eps: float = 1e-08) -> A: ...
 @overload
 def cosine_similarity(x1: A, x2: A, axis: int = 1, eps: float = 1e-08) -> A: ...
 @overload
+def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-08) -> Tensor: ...
+@overload
 def pairwise_distance(x1: A, x2: A, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> A: ...
 @overload
 def pairwise_distance(x1: A, x2: A, p: float = 2.0, eps: float = 1e-06, keepdims: bool = False) -> A: ...
+@overload
+def pairwise_distance(
+    x1: TensorLike,
+    x2: TensorLike,
+    p: float = 2.0,
+    eps: float = 1e-06,
+    keepdim: bool = False,
+) -> Tensor: ...
 def convolution_default(
     input: A,
     weight: A,
@@ -3247,6 +3475,7 @@ def conv3d_padding(
     dilation: Sequence[int] | int = (1, 1, 1),
     groups: int = 1,
 ) -> A: ...
+@overload
 def conv_transpose1d(
     input: A,
     weight: A,
@@ -3257,6 +3486,18 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Sequence[int] | int = (1,),
 ) -> A: ...
+@overload
+def conv_transpose1d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1,),
+    padding: Sequence[int] | int = (0,),
+    output_padding: Sequence[int] | int = (0,),
+    groups: int = 1,
+    dilation: Sequence[int] | int = (1,),
+) -> Tensor: ...
+@overload
 def conv_transpose2d_input(
     input: A,
     weight: A,
@@ -3267,6 +3508,18 @@ def conv_transpose2d_input(
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1),
 ) -> A: ...
+@overload
+def conv_transpose2d_input(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1),
+    padding: Sequence[int] | int = (0, 0),
+    output_padding: Sequence[int] | int = (0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] | int = (1, 1),
+) -> Tensor: ...
+@overload
 def conv_transpose3d_input(
     input: A,
     weight: A,
@@ -3277,6 +3530,17 @@ def conv_transpose3d_input(
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> A: ...
+@overload
+def conv_transpose3d_input(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1, 1),
+    padding: Sequence[int] | int = (0, 0, 0),
+    output_padding: Sequence[int] | int = (0, 0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] | int = (1, 1, 1),
+) -> Tensor: ...
 def im2col_default(
     self: A,
     kernel_size: Sequence[int] | int,
@@ -3573,6 +3837,7 @@ def empty_memory_format(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def empty_strided_default(
     size: Sequence[int],
@@ -3582,6 +3847,7 @@ def empty_strided_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def empty_strided_out(size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
 def zeros_default(
@@ -3591,6 +3857,7 @@ def zeros_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def ones_default(
     size: Sequence[int] | int,
@@ -3599,6 +3866,7 @@ def ones_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def full_default(
     size: Sequence[int],
@@ -3608,6 +3876,7 @@ def full_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def scalar_tensor_default(
     s: Scalar,
@@ -3616,6 +3885,7 @@ def scalar_tensor_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def arange_default(
     end: Scalar,
@@ -3624,6 +3894,7 @@ def arange_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def arange_start(
     start: Scalar,
@@ -3633,6 +3904,7 @@ def arange_start(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def arange_start_step(
     start: Scalar,
@@ -3643,6 +3915,7 @@ def arange_start_step(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def linspace_default(
     start: Scalar,
@@ -3653,6 +3926,7 @@ def linspace_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def eye_default(
     n: int,
@@ -3661,6 +3935,7 @@ def eye_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def eye_m(
     n: int,
@@ -3670,6 +3945,7 @@ def eye_m(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def linspace_Tensor_Tensor(
     start: A,
@@ -3680,6 +3956,7 @@ def linspace_Tensor_Tensor(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def linspace_Tensor_Scalar(
     start: A,
@@ -3690,6 +3967,7 @@ def linspace_Tensor_Scalar(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def linspace_Scalar_Tensor(
     start: Scalar,
@@ -3700,6 +3978,7 @@ def linspace_Scalar_Tensor(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def logspace_default(
     start: Scalar,
@@ -3711,6 +3990,7 @@ def logspace_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def logspace_Tensor_Tensor(
     start: A,
@@ -3722,6 +4002,7 @@ def logspace_Tensor_Tensor(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def logspace_Tensor_Scalar(
     start: A,
@@ -3733,6 +4014,7 @@ def logspace_Tensor_Scalar(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def logspace_Scalar_Tensor(
     start: Scalar,
@@ -3744,6 +4026,7 @@ def logspace_Scalar_Tensor(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def empty_permuted_default(
     size: Sequence[int],
@@ -3753,6 +4036,7 @@ def empty_permuted_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def vander(x: A, N: int | None = None, increasing: bool = False) -> A: ...
 def empty_like_default(
@@ -3763,6 +4047,7 @@ def empty_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def zeros_like_default(
     self: A,
@@ -3772,6 +4057,7 @@ def zeros_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def ones_like_default(
     self: A,
@@ -3781,6 +4067,7 @@ def ones_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def full_like_default(
     self: A,
@@ -3791,6 +4078,7 @@ def full_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def rand_like_default(
     self: A,
@@ -3800,6 +4088,7 @@ def rand_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randn_like_default(
     self: A,
@@ -3809,6 +4098,7 @@ def randn_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def rand_like_generator(
     self: A,
@@ -3819,6 +4109,7 @@ def rand_like_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randn_like_generator(
     self: A,
@@ -3829,6 +4120,7 @@ def randn_like_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_default(
     self: A,
@@ -3839,6 +4131,7 @@ def randint_like_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_Tensor(
     self: A,
@@ -3849,6 +4142,7 @@ def randint_like_Tensor(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_low_dtype(
     self: A,
@@ -3860,6 +4154,7 @@ def randint_like_low_dtype(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_generator(
     self: A,
@@ -3871,6 +4166,7 @@ def randint_like_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_Tensor_generator(
     self: A,
@@ -3882,6 +4178,7 @@ def randint_like_Tensor_generator(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def randint_like_low_generator_dtype(
     self: A,
@@ -3894,6 +4191,7 @@ def randint_like_low_generator_dtype(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def new_empty_default(
     self: A,
@@ -3903,6 +4201,7 @@ def new_empty_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def new_empty_strided_default(
     self: A,
@@ -3913,6 +4212,7 @@ def new_empty_strided_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def new_zeros_default(
     self: A,
@@ -3922,6 +4222,7 @@ def new_zeros_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def new_ones_default(
     self: A,
@@ -3931,6 +4232,7 @@ def new_ones_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def new_full_default(
     self: A,
@@ -3941,6 +4243,7 @@ def new_full_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 def hann_window_default(
     window_length: int,
@@ -3949,6 +4252,7 @@ def hann_window_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hann_window_periodic(
     window_length: int,
@@ -3958,6 +4262,7 @@ def hann_window_periodic(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hamming_window_default(
     window_length: int,
@@ -3966,6 +4271,7 @@ def hamming_window_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hamming_window_periodic(
     window_length: int,
@@ -3975,6 +4281,7 @@ def hamming_window_periodic(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hamming_window_periodic_alpha(
     window_length: int,
@@ -3985,6 +4292,7 @@ def hamming_window_periodic_alpha(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hamming_window_periodic_alpha_beta(
     window_length: int,
@@ -3996,6 +4304,7 @@ def hamming_window_periodic_alpha_beta(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def hamming_window_periodic_alpha_beta_out(
     window_length: int,
@@ -4012,6 +4321,7 @@ def bartlett_window_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def bartlett_window_periodic(
     window_length: int,
@@ -4021,6 +4331,7 @@ def bartlett_window_periodic(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
 def blackman_window_default(
@@ -4030,6 +4341,7 @@ def blackman_window_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def blackman_window_periodic(
     window_length: int,
@@ -4039,6 +4351,7 @@ def blackman_window_periodic(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: A) -> A: ...
 def kaiser_window_default(
@@ -4048,6 +4361,7 @@ def kaiser_window_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def kaiser_window_periodic(
     window_length: int,
@@ -4057,6 +4371,7 @@ def kaiser_window_periodic(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def kaiser_window_beta(
     window_length: int,
@@ -4067,6 +4382,7 @@ def kaiser_window_beta(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
 def empty_out(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -4153,6 +4469,8 @@ def type_as(input: A, other: A) -> A: ...
 @overload
 def type_as(x1: A, x2: A) -> A: ...
 @overload
+def type_as(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def item(self: A) -> Scalar: ...
 @overload
 def item(input: A) -> Scalar: ...
@@ -4169,6 +4487,7 @@ def rand_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def rand_generator(
     size: Sequence[int] | int,
@@ -4178,6 +4497,7 @@ def rand_generator(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randn_default(
     size: Sequence[int] | int,
@@ -4186,6 +4506,7 @@ def randn_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randn_generator(
     size: Sequence[int] | int,
@@ -4195,6 +4516,7 @@ def randn_generator(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randint_default(
     high: int,
@@ -4204,6 +4526,7 @@ def randint_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randint_generator(
     high: int,
@@ -4214,6 +4537,7 @@ def randint_generator(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randint_low(
     low: int,
@@ -4224,6 +4548,7 @@ def randint_low(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randint_low_generator(
     low: int,
@@ -4235,6 +4560,7 @@ def randint_low_generator(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randperm_default(
     n: int,
@@ -4243,6 +4569,7 @@ def randperm_default(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def randperm_generator(
     n: int,
@@ -4252,6 +4579,7 @@ def randperm_generator(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def rand_out(size: Sequence[int] | int, *more: int, out: A) -> A: ...
 def rand_generator_out(size: Sequence[int] | int, *more: int, generator: Generator | None, out: A) -> A: ...
@@ -4296,6 +4624,7 @@ def normal_float_float(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 def normal_float_float_out(
     mean: float,
@@ -5675,6 +6004,8 @@ def add(input: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def add(x1: A, x2: A, *, alpha: Scalar = 1) -> A: ...
 @overload
+def add(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+@overload
 def add(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
 @overload
 def add(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
@@ -5690,6 +6021,8 @@ def sub(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
 def sub(input: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def sub(x1: A, x2: A, *, alpha: Scalar = 1) -> A: ...
+@overload
+def sub(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def sub(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
 @overload
@@ -5707,6 +6040,8 @@ def rsub(input: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def rsub(x1: A, x2: A, *, alpha: Scalar = 1) -> A: ...
 @overload
+def rsub(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+@overload
 def rsub(self: A, other: Scalar, alpha: Scalar = 1) -> A: ...
 @overload
 def rsub(input: A, other: Scalar, alpha: Scalar = 1) -> A: ...
@@ -5722,6 +6057,8 @@ def mul(self: A, other: A) -> A: ...
 def mul(input: A, other: A) -> A: ...
 @overload
 def mul(x1: A, x2: A) -> A: ...
+@overload
+def mul(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def mul(self: A, other: Scalar) -> A: ...
 @overload
@@ -5739,6 +6076,8 @@ def div(input: A, other: A) -> A: ...
 @overload
 def div(x1: A, x2: A) -> A: ...
 @overload
+def div(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def div(self: A, other: Scalar) -> A: ...
 @overload
 def div(input: A, other: Scalar) -> A: ...
@@ -5750,6 +6089,8 @@ def div(self: A, other: A, *, rounding_mode: str | None) -> A: ...
 def div(input: A, other: A, *, rounding_mode: str | None) -> A: ...
 @overload
 def div(x1: A, x2: A, *, rounding_mode: str | None) -> A: ...
+@overload
+def div(self: TensorLike, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
 @overload
 def div(self: A, other: A, *, rounding_mode: str | None, out: A) -> A: ...
 @overload
@@ -5795,6 +6136,8 @@ def floor_divide(input: A, other: A) -> A: ...
 @overload
 def floor_divide(x1: A, x2: A) -> A: ...
 @overload
+def floor_divide(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def floor_divide(self: A, other: A, *, out: A) -> A: ...
 @overload
 def floor_divide(self: A, other: Scalar) -> A: ...
@@ -5823,6 +6166,8 @@ def remainder(input: A, other: A) -> A: ...
 @overload
 def remainder(x1: A, x2: A) -> A: ...
 @overload
+def remainder(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def remainder(self: A, other: Scalar) -> A: ...
 @overload
 def remainder(input: A, other: Scalar) -> A: ...
@@ -5844,6 +6189,8 @@ def remainder(self: Scalar, other: A, *, out: A) -> A: ...
 def pow(self: A, exponent: A) -> A: ...
 @overload
 def pow(input: A, exponent: A) -> A: ...
+@overload
+def pow(self: TensorLike, exponent: TensorLike) -> Tensor: ...
 @overload
 def pow(self: A, exponent: A, *, out: A) -> A: ...
 @overload
@@ -5873,6 +6220,8 @@ def maximum(input: A, other: A) -> A: ...
 @overload
 def maximum(x1: A, x2: A) -> A: ...
 @overload
+def maximum(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def maximum(self: A, other: A, *, out: A) -> A: ...
 @overload
 def minimum(self: A, other: A) -> A: ...
@@ -5881,6 +6230,8 @@ def minimum(input: A, other: A) -> A: ...
 @overload
 def minimum(x1: A, x2: A) -> A: ...
 @overload
+def minimum(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def minimum(self: A, other: A, *, out: A) -> A: ...
 @overload
 def atan2(self: A, other: A) -> A: ...
@@ -5888,6 +6239,8 @@ def atan2(self: A, other: A) -> A: ...
 def atan2(input: A, other: A) -> A: ...
 @overload
 def atan2(x1: A, x2: A) -> A: ...
+@overload
+def atan2(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def atan2(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -5899,6 +6252,8 @@ def clamp(self: A, min: A | None = None, max: A | None = None) -> A: ...
 @overload
 def clamp(input: A, min: A | None = None, max: A | None = None) -> A: ...
 @overload
+def clamp(self: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
+@overload
 def clamp(self: A, min: Scalar | None = None, max: Scalar | None = None, *, out: A) -> A: ...
 @overload
 def clamp(self: A, min: A | None = None, max: A | None = None, *, out: A) -> A: ...
@@ -5908,6 +6263,8 @@ def fmod(self: A, other: A) -> A: ...
 def fmod(input: A, other: A) -> A: ...
 @overload
 def fmod(x1: A, x2: A) -> A: ...
+@overload
+def fmod(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def fmod(self: A, other: Scalar) -> A: ...
 @overload
@@ -5925,6 +6282,8 @@ def fmax(input: A, other: A) -> A: ...
 @overload
 def fmax(x1: A, x2: A) -> A: ...
 @overload
+def fmax(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def fmax(self: A, other: A, *, out: A) -> A: ...
 @overload
 def fmin(self: A, other: A) -> A: ...
@@ -5932,6 +6291,8 @@ def fmin(self: A, other: A) -> A: ...
 def fmin(input: A, other: A) -> A: ...
 @overload
 def fmin(x1: A, x2: A) -> A: ...
+@overload
+def fmin(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def fmin(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -5941,6 +6302,8 @@ def hypot(input: A, other: A) -> A: ...
 @overload
 def hypot(x1: A, x2: A) -> A: ...
 @overload
+def hypot(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def hypot(self: A, other: A, *, out: A) -> A: ...
 @overload
 def copysign(self: A, other: A) -> A: ...
@@ -5948,6 +6311,8 @@ def copysign(self: A, other: A) -> A: ...
 def copysign(input: A, other: A) -> A: ...
 @overload
 def copysign(x1: A, x2: A) -> A: ...
+@overload
+def copysign(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def copysign(self: A, other: Scalar) -> A: ...
 @overload
@@ -5965,11 +6330,15 @@ def nextafter(input: A, other: A) -> A: ...
 @overload
 def nextafter(x1: A, x2: A) -> A: ...
 @overload
+def nextafter(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def nextafter(self: A, other: A, *, out: A) -> A: ...
 @overload
 def heaviside(self: A, values: A) -> A: ...
 @overload
 def heaviside(input: A, values: A) -> A: ...
+@overload
+def heaviside(self: TensorLike, values: TensorLike) -> Tensor: ...
 @overload
 def heaviside(self: A, values: A, *, out: A) -> A: ...
 @overload
@@ -5979,6 +6348,8 @@ def logaddexp(input: A, other: A) -> A: ...
 @overload
 def logaddexp(x1: A, x2: A) -> A: ...
 @overload
+def logaddexp(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def logaddexp(self: A, other: A, *, out: A) -> A: ...
 @overload
 def logaddexp2(self: A, other: A) -> A: ...
@@ -5986,6 +6357,8 @@ def logaddexp2(self: A, other: A) -> A: ...
 def logaddexp2(input: A, other: A) -> A: ...
 @overload
 def logaddexp2(x1: A, x2: A) -> A: ...
+@overload
+def logaddexp2(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def logaddexp2(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -5995,6 +6368,8 @@ def gcd(input: A, other: A) -> A: ...
 @overload
 def gcd(x1: A, x2: A) -> A: ...
 @overload
+def gcd(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def gcd(self: A, other: A, *, out: A) -> A: ...
 @overload
 def lcm(self: A, other: A) -> A: ...
@@ -6002,6 +6377,8 @@ def lcm(self: A, other: A) -> A: ...
 def lcm(input: A, other: A) -> A: ...
 @overload
 def lcm(x1: A, x2: A) -> A: ...
+@overload
+def lcm(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def lcm(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -6012,6 +6389,8 @@ def clamp_min(input: A, min: Scalar) -> A: ...
 def clamp_min(self: A, min: A) -> A: ...
 @overload
 def clamp_min(input: A, min: A) -> A: ...
+@overload
+def clamp_min(self: TensorLike, min: TensorLike) -> Tensor: ...
 @overload
 def clamp_min(self: A, min: Scalar, *, out: A) -> A: ...
 @overload
@@ -6025,6 +6404,8 @@ def clamp_max(self: A, max: A) -> A: ...
 @overload
 def clamp_max(input: A, max: A) -> A: ...
 @overload
+def clamp_max(self: TensorLike, max: TensorLike) -> Tensor: ...
+@overload
 def clamp_max(self: A, max: Scalar, *, out: A) -> A: ...
 @overload
 def clamp_max(self: A, max: A, *, out: A) -> A: ...
@@ -6033,9 +6414,13 @@ def lerp(self: A, end: A, weight: Scalar) -> A: ...
 @overload
 def lerp(input: A, end: A, weight: Scalar) -> A: ...
 @overload
+def lerp(self: TensorLike, end: TensorLike, weight: Scalar) -> Tensor: ...
+@overload
 def lerp(self: A, end: A, weight: A) -> A: ...
 @overload
 def lerp(input: A, end: A, weight: A) -> A: ...
+@overload
+def lerp(self: TensorLike, end: TensorLike, weight: TensorLike) -> Tensor: ...
 @overload
 def lerp(self: A, end: A, weight: Scalar, *, out: A) -> A: ...
 @overload
@@ -6045,11 +6430,15 @@ def addcmul(self: A, tensor1: A, tensor2: A, *, value: Scalar = 1) -> A: ...
 @overload
 def addcmul(input: A, tensor1: A, tensor2: A, *, value: Scalar = 1) -> A: ...
 @overload
+def addcmul(self: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
+@overload
 def addcmul(self: A, tensor1: A, tensor2: A, *, value: Scalar = 1, out: A) -> A: ...
 @overload
 def addcdiv(self: A, tensor1: A, tensor2: A, *, value: Scalar = 1) -> A: ...
 @overload
 def addcdiv(input: A, tensor1: A, tensor2: A, *, value: Scalar = 1) -> A: ...
+@overload
+def addcdiv(self: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Scalar = 1) -> Tensor: ...
 @overload
 def addcdiv(self: A, tensor1: A, tensor2: A, *, value: Scalar = 1, out: A) -> A: ...
 @overload
@@ -6059,11 +6448,15 @@ def ldexp(input: A, other: A) -> A: ...
 @overload
 def ldexp(x1: A, x2: A) -> A: ...
 @overload
+def ldexp(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def ldexp(self: A, other: A, *, out: A) -> A: ...
 @overload
 def float_power(self: A, exponent: A) -> A: ...
 @overload
 def float_power(input: A, exponent: A) -> A: ...
+@overload
+def float_power(self: TensorLike, exponent: TensorLike) -> Tensor: ...
 @overload
 def float_power(self: A, exponent: A, *, out: A) -> A: ...
 @overload
@@ -6093,17 +6486,23 @@ def where(condition: A, input: A, other: A) -> A: ...
 @overload
 def where(condition: A, x1: A, x2: A) -> A: ...
 @overload
+def where(condition: TensorLike, self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def where(condition: A, self: Scalar, other: A) -> A: ...
 @overload
 def where(condition: A, input: Scalar, other: A) -> A: ...
 @overload
 def where(condition: A, x1: Scalar, x2: A) -> A: ...
 @overload
+def where(condition: TensorLike, self: Scalar, other: TensorLike) -> Tensor: ...
+@overload
 def where(condition: A, self: A, other: Scalar) -> A: ...
 @overload
 def where(condition: A, input: A, other: Scalar) -> A: ...
 @overload
 def where(condition: A, x1: A, x2: Scalar) -> A: ...
+@overload
+def where(condition: TensorLike, self: TensorLike, other: Scalar) -> Tensor: ...
 @overload
 def where(condition: A, self: Scalar, other: Scalar) -> A: ...
 @overload
@@ -6382,9 +6781,13 @@ def conj_physical(self: A, *, out: A) -> A: ...
 @overload
 def complex(real: A, imag: A) -> A: ...
 @overload
+def complex(real: TensorLike, imag: TensorLike) -> Tensor: ...
+@overload
 def complex(real: A, imag: A, *, out: A) -> A: ...
 @overload
 def polar(abs: A, angle: A) -> A: ...
+@overload
+def polar(abs: TensorLike, angle: TensorLike) -> Tensor: ...
 @overload
 def polar(abs: A, angle: A, *, out: A) -> A: ...
 @overload
@@ -6430,6 +6833,8 @@ def bitwise_and(input: A, other: A) -> A: ...
 @overload
 def bitwise_and(x1: A, x2: A) -> A: ...
 @overload
+def bitwise_and(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def bitwise_and(self: A, other: Scalar) -> A: ...
 @overload
 def bitwise_and(input: A, other: Scalar) -> A: ...
@@ -6453,6 +6858,8 @@ def bitwise_or(self: A, other: A) -> A: ...
 def bitwise_or(input: A, other: A) -> A: ...
 @overload
 def bitwise_or(x1: A, x2: A) -> A: ...
+@overload
+def bitwise_or(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def bitwise_or(self: A, other: Scalar) -> A: ...
 @overload
@@ -6478,6 +6885,8 @@ def bitwise_xor(input: A, other: A) -> A: ...
 @overload
 def bitwise_xor(x1: A, x2: A) -> A: ...
 @overload
+def bitwise_xor(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def bitwise_xor(self: A, other: Scalar) -> A: ...
 @overload
 def bitwise_xor(input: A, other: Scalar) -> A: ...
@@ -6501,6 +6910,8 @@ def bitwise_left_shift(self: A, other: A) -> A: ...
 def bitwise_left_shift(input: A, other: A) -> A: ...
 @overload
 def bitwise_left_shift(x1: A, x2: A) -> A: ...
+@overload
+def bitwise_left_shift(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def bitwise_left_shift(self: A, other: Scalar) -> A: ...
 @overload
@@ -6526,6 +6937,8 @@ def bitwise_right_shift(input: A, other: A) -> A: ...
 @overload
 def bitwise_right_shift(x1: A, x2: A) -> A: ...
 @overload
+def bitwise_right_shift(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def bitwise_right_shift(self: A, other: Scalar) -> A: ...
 @overload
 def bitwise_right_shift(input: A, other: Scalar) -> A: ...
@@ -6550,6 +6963,8 @@ def __lshift__(input: A, other: A) -> A: ...
 @overload
 def __lshift__(x1: A, x2: A) -> A: ...
 @overload
+def __lshift__(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def __lshift__(self: A, other: Scalar) -> A: ...
 @overload
 def __lshift__(input: A, other: Scalar) -> A: ...
@@ -6565,6 +6980,8 @@ def __rshift__(self: A, other: A) -> A: ...
 def __rshift__(input: A, other: A) -> A: ...
 @overload
 def __rshift__(x1: A, x2: A) -> A: ...
+@overload
+def __rshift__(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def __rshift__(self: A, other: Scalar) -> A: ...
 @overload
@@ -6582,6 +6999,8 @@ def logical_and(input: A, other: A) -> A: ...
 @overload
 def logical_and(x1: A, x2: A) -> A: ...
 @overload
+def logical_and(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def logical_and(self: A, other: A, *, out: A) -> A: ...
 @overload
 def logical_or(self: A, other: A) -> A: ...
@@ -6589,6 +7008,8 @@ def logical_or(self: A, other: A) -> A: ...
 def logical_or(input: A, other: A) -> A: ...
 @overload
 def logical_or(x1: A, x2: A) -> A: ...
+@overload
+def logical_or(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def logical_or(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -6598,6 +7019,8 @@ def logical_xor(input: A, other: A) -> A: ...
 @overload
 def logical_xor(x1: A, x2: A) -> A: ...
 @overload
+def logical_xor(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def logical_xor(self: A, other: A, *, out: A) -> A: ...
 @overload
 def eq(self: A, other: A) -> A: ...
@@ -6605,6 +7028,8 @@ def eq(self: A, other: A) -> A: ...
 def eq(input: A, other: A) -> A: ...
 @overload
 def eq(x1: A, x2: A) -> A: ...
+@overload
+def eq(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def eq(self: A, other: Scalar) -> A: ...
 @overload
@@ -6622,6 +7047,8 @@ def ne(input: A, other: A) -> A: ...
 @overload
 def ne(x1: A, x2: A) -> A: ...
 @overload
+def ne(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def ne(self: A, other: Scalar) -> A: ...
 @overload
 def ne(input: A, other: Scalar) -> A: ...
@@ -6637,6 +7064,8 @@ def lt(self: A, other: A) -> A: ...
 def lt(input: A, other: A) -> A: ...
 @overload
 def lt(x1: A, x2: A) -> A: ...
+@overload
+def lt(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def lt(self: A, other: Scalar) -> A: ...
 @overload
@@ -6654,6 +7083,8 @@ def le(input: A, other: A) -> A: ...
 @overload
 def le(x1: A, x2: A) -> A: ...
 @overload
+def le(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def le(self: A, other: Scalar) -> A: ...
 @overload
 def le(input: A, other: Scalar) -> A: ...
@@ -6669,6 +7100,8 @@ def gt(self: A, other: A) -> A: ...
 def gt(input: A, other: A) -> A: ...
 @overload
 def gt(x1: A, x2: A) -> A: ...
+@overload
+def gt(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def gt(self: A, other: Scalar) -> A: ...
 @overload
@@ -6686,6 +7119,8 @@ def ge(input: A, other: A) -> A: ...
 @overload
 def ge(x1: A, x2: A) -> A: ...
 @overload
+def ge(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def ge(self: A, other: Scalar) -> A: ...
 @overload
 def ge(input: A, other: Scalar) -> A: ...
@@ -6697,6 +7132,14 @@ def ge(self: A, other: A, *, out: A) -> A: ...
 def ge(self: A, other: Scalar, *, out: A) -> A: ...
 @overload
 def isin(elements: A, test_elements: A, *, assume_unique: bool = False, invert: bool = False) -> A: ...
+@overload
+def isin(
+    elements: TensorLike,
+    test_elements: TensorLike,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Tensor: ...
 @overload
 def isin(elements: A, test_element: Scalar, *, assume_unique: bool = False, invert: bool = False) -> A: ...
 @overload
@@ -6780,6 +7223,8 @@ def special_zeta(input: A, other: A) -> A: ...
 @overload
 def special_zeta(x1: A, x2: A) -> A: ...
 @overload
+def special_zeta(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def special_zeta(self: Scalar, other: A) -> A: ...
 @overload
 def special_zeta(input: Scalar, other: A) -> A: ...
@@ -6858,6 +7303,8 @@ def xlogy(input: A, other: A) -> A: ...
 @overload
 def xlogy(x1: A, x2: A) -> A: ...
 @overload
+def xlogy(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def xlogy(self: A, other: A, *, out: A) -> A: ...
 @overload
 def xlogy(self: Scalar, other: A) -> A: ...
@@ -6893,6 +7340,8 @@ def special_xlog1py(self: A, other: A) -> A: ...
 def special_xlog1py(input: A, other: A) -> A: ...
 @overload
 def special_xlog1py(x1: A, x2: A) -> A: ...
+@overload
+def special_xlog1py(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def special_xlog1py(self: Scalar, other: A) -> A: ...
 @overload
@@ -7008,6 +7457,8 @@ def special_xlogy(input: A, other: A) -> A: ...
 @overload
 def special_xlogy(x1: A, x2: A) -> A: ...
 @overload
+def special_xlogy(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def special_xlogy(self: A, other: A, *, out: A) -> A: ...
 @overload
 def special_xlogy(self: Scalar, other: A) -> A: ...
@@ -7038,6 +7489,8 @@ def true_divide(input: A, other: A) -> A: ...
 @overload
 def true_divide(x1: A, x2: A) -> A: ...
 @overload
+def true_divide(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def true_divide(self: A, other: A, *, out: A) -> A: ...
 @overload
 def true_divide(self: A, other: Scalar) -> A: ...
@@ -7064,6 +7517,8 @@ def divide(input: A, other: A) -> A: ...
 @overload
 def divide(x1: A, x2: A) -> A: ...
 @overload
+def divide(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def divide(self: A, other: A, *, out: A) -> A: ...
 @overload
 def divide(self: A, other: Scalar) -> A: ...
@@ -7077,6 +7532,8 @@ def divide(self: A, other: A, *, rounding_mode: str | None) -> A: ...
 def divide(input: A, other: A, *, rounding_mode: str | None) -> A: ...
 @overload
 def divide(x1: A, x2: A, *, rounding_mode: str | None) -> A: ...
+@overload
+def divide(self: TensorLike, other: TensorLike, *, rounding_mode: str | None) -> Tensor: ...
 @overload
 def divide(self: A, other: A, *, rounding_mode: str | None, out: A) -> A: ...
 @overload
@@ -7116,6 +7573,8 @@ def multiply(input: A, other: A) -> A: ...
 @overload
 def multiply(x1: A, x2: A) -> A: ...
 @overload
+def multiply(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def multiply(self: A, other: A, *, out: A) -> A: ...
 @overload
 def multiply(self: A, other: Scalar) -> A: ...
@@ -7141,6 +7600,8 @@ def subtract(self: A, other: A, *, alpha: Scalar = 1) -> A: ...
 def subtract(input: A, other: A, *, alpha: Scalar = 1) -> A: ...
 @overload
 def subtract(x1: A, x2: A, *, alpha: Scalar = 1) -> A: ...
+@overload
+def subtract(self: TensorLike, other: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def subtract(self: A, other: A, *, alpha: Scalar = 1, out: A) -> A: ...
 @overload
@@ -7171,6 +7632,8 @@ def clip(self: A, min: Scalar | None = None, max: Scalar | None = None, *, out: 
 def clip(self: A, min: A | None = None, max: A | None = None) -> A: ...
 @overload
 def clip(input: A, min: A | None = None, max: A | None = None) -> A: ...
+@overload
+def clip(self: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor: ...
 @overload
 def clip(self: A, min: A | None = None, max: A | None = None, *, out: A) -> A: ...
 @overload
@@ -7205,6 +7668,8 @@ def arctan2(self: A, other: A) -> A: ...
 def arctan2(input: A, other: A) -> A: ...
 @overload
 def arctan2(x1: A, x2: A) -> A: ...
+@overload
+def arctan2(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def arctan2(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -7258,6 +7723,8 @@ def not_equal(input: A, other: A) -> A: ...
 @overload
 def not_equal(x1: A, x2: A) -> A: ...
 @overload
+def not_equal(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def not_equal(self: A, other: A, *, out: A) -> A: ...
 @overload
 def not_equal_(self: A, other: Scalar) -> A: ...
@@ -7285,6 +7752,8 @@ def less(self: A, other: A) -> A: ...
 def less(input: A, other: A) -> A: ...
 @overload
 def less(x1: A, x2: A) -> A: ...
+@overload
+def less(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def less(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -7314,6 +7783,8 @@ def less_equal(input: A, other: A) -> A: ...
 @overload
 def less_equal(x1: A, x2: A) -> A: ...
 @overload
+def less_equal(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def less_equal(self: A, other: A, *, out: A) -> A: ...
 @overload
 def less_equal_(self: A, other: Scalar) -> A: ...
@@ -7341,6 +7812,8 @@ def greater(self: A, other: A) -> A: ...
 def greater(input: A, other: A) -> A: ...
 @overload
 def greater(x1: A, x2: A) -> A: ...
+@overload
+def greater(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def greater(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -7370,6 +7843,8 @@ def greater_equal(input: A, other: A) -> A: ...
 @overload
 def greater_equal(x1: A, x2: A) -> A: ...
 @overload
+def greater_equal(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def greater_equal(self: A, other: A, *, out: A) -> A: ...
 @overload
 def greater_equal_(self: A, other: Scalar) -> A: ...
@@ -7396,6 +7871,8 @@ def __and__(input: A, other: A) -> A: ...
 @overload
 def __and__(x1: A, x2: A) -> A: ...
 @overload
+def __and__(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def __iand__(self: A, other: Scalar) -> A: ...
 @overload
 def __iand__(input: A, other: Scalar) -> A: ...
@@ -7420,6 +7897,8 @@ def __or__(input: A, other: A) -> A: ...
 @overload
 def __or__(x1: A, x2: A) -> A: ...
 @overload
+def __or__(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def __ior__(self: A, other: Scalar) -> A: ...
 @overload
 def __ior__(input: A, other: Scalar) -> A: ...
@@ -7443,6 +7922,8 @@ def __xor__(self: A, other: A) -> A: ...
 def __xor__(input: A, other: A) -> A: ...
 @overload
 def __xor__(x1: A, x2: A) -> A: ...
+@overload
+def __xor__(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def __ixor__(self: A, other: Scalar) -> A: ...
 @overload
@@ -7608,6 +8089,8 @@ def max(input: A, other: A) -> A: ...
 @overload
 def max(x1: A, x2: A) -> A: ...
 @overload
+def max(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def max(self: A, other: A, *, out: A) -> A: ...
 @overload
 def min(self: A) -> A: ...
@@ -7629,6 +8112,8 @@ def min(self: A, other: A) -> A: ...
 def min(input: A, other: A) -> A: ...
 @overload
 def min(x1: A, x2: A) -> A: ...
+@overload
+def min(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def min(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -7907,6 +8392,8 @@ def dist(input: A, other: A, p: Scalar = 2) -> A: ...
 @overload
 def dist(x1: A, x2: A, p: Scalar = 2) -> A: ...
 @overload
+def dist(self: TensorLike, other: TensorLike, p: Scalar = 2) -> Tensor: ...
+@overload
 def dist(self: A, other: A, p: Scalar = 2, *, out: A) -> A: ...
 @overload
 def var_mean(self: A, unbiased: bool = True) -> tuple[A, A]: ...
@@ -8053,11 +8540,21 @@ def diff(input: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: 
 @overload
 def diff(a: A, n: int = 1, axis: int = -1, prepend: A | None = None, append: A | None = None) -> A: ...
 @overload
+def diff(
+    self: TensorLike,
+    n: int = 1,
+    dim: int = -1,
+    prepend: TensorLike | None = None,
+    append: TensorLike | None = None,
+) -> Tensor: ...
+@overload
 def diff(self: A, n: int = 1, dim: int = -1, prepend: A | None = None, append: A | None = None, *, out: A) -> A: ...
 @overload
 def trapezoid(y: A, x: A, *, dim: int = -1) -> A: ...
 @overload
 def trapezoid(y: A, x: A, *, axis: int = -1) -> A: ...
+@overload
+def trapezoid(y: TensorLike, x: TensorLike, *, dim: int = -1) -> Tensor: ...
 @overload
 def trapezoid(y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
 @overload
@@ -8067,6 +8564,8 @@ def trapz(y: A, x: A, *, dim: int = -1) -> A: ...
 @overload
 def trapz(y: A, x: A, *, axis: int = -1) -> A: ...
 @overload
+def trapz(y: TensorLike, x: TensorLike, *, dim: int = -1) -> Tensor: ...
+@overload
 def trapz(y: A, *, dx: float = 1.0, dim: int = -1) -> A: ...
 @overload
 def trapz(y: A, *, dx: float = 1.0, axis: int = -1) -> A: ...
@@ -8074,6 +8573,8 @@ def trapz(y: A, *, dx: float = 1.0, axis: int = -1) -> A: ...
 def cumulative_trapezoid(y: A, x: A, *, dim: int = -1) -> A: ...
 @overload
 def cumulative_trapezoid(y: A, x: A, *, axis: int = -1) -> A: ...
+@overload
+def cumulative_trapezoid(y: TensorLike, x: TensorLike, *, dim: int = -1) -> Tensor: ...
 @overload
 def cumulative_trapezoid(y: A, *, dx: Scalar = 1, dim: int = -1) -> A: ...
 @overload
@@ -8199,6 +8700,15 @@ def quantile(input: A, q: A, dim: int | None = None, keepdim: bool = False, *, i
 def quantile(a: A, q: A, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear") -> A: ...
 @overload
 def quantile(
+    self: TensorLike,
+    q: TensorLike,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor: ...
+@overload
+def quantile(
     self: A,
     q: A,
     dim: int | None = None,
@@ -8264,6 +8774,15 @@ def nanquantile(
 ) -> A: ...
 @overload
 def nanquantile(a: A, q: A, axis: int | None = None, keepdims: bool = False, *, interpolation: str = "linear") -> A: ...
+@overload
+def nanquantile(
+    self: TensorLike,
+    q: TensorLike,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor: ...
 @overload
 def nanquantile(
     self: A,
@@ -8464,6 +8983,16 @@ def searchsorted(
 ) -> A: ...
 @overload
 def searchsorted(
+    sorted_sequence: TensorLike,
+    self: TensorLike,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: TensorLike | None = None,
+) -> Tensor: ...
+@overload
+def searchsorted(
     sorted_sequence: A,
     self: Scalar,
     *,
@@ -8482,6 +9011,16 @@ def searchsorted(
     side: str | None = None,
     sorter: A | None = None,
 ) -> A: ...
+@overload
+def searchsorted(
+    sorted_sequence: TensorLike,
+    self: Scalar,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: TensorLike | None = None,
+) -> Tensor: ...
 @overload
 def searchsorted(
     sorted_sequence: A,
@@ -8509,6 +9048,8 @@ def bucketize(self: A, boundaries: A, *, out_int32: bool = False, right: bool = 
 @overload
 def bucketize(input: A, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 @overload
+def bucketize(self: TensorLike, boundaries: TensorLike, *, out_int32: bool = False, right: bool = False) -> Tensor: ...
+@overload
 def bucketize(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
 @overload
 def bucketize(input: Scalar, boundaries: A, *, out_int32: bool = False, right: bool = False) -> A: ...
@@ -8520,6 +9061,8 @@ def bucketize(self: Scalar, boundaries: A, *, out_int32: bool = False, right: bo
 def bincount(self: A, weights: A | None = None, minlength: int = 0) -> A: ...
 @overload
 def bincount(input: A, weights: A | None = None, minlength: int = 0) -> A: ...
+@overload
+def bincount(self: TensorLike, weights: TensorLike | None = None, minlength: int = 0) -> Tensor: ...
 @overload
 def bincount(self: A, weights: A | None = None, minlength: int = 0, *, out: A) -> A: ...
 @overload
@@ -8544,6 +9087,14 @@ def histogram(
     weight: A | None = None,
     density: bool = False,
 ) -> histogram_bins_tensor_result[A]: ...
+@overload
+def histogram(
+    self: TensorLike,
+    bins: TensorLike,
+    *,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogram_bins_tensor_result[Tensor]: ...
 @overload
 def histogram(
     self: A,
@@ -8574,6 +9125,15 @@ def histogram(
 ) -> histogram_bin_ct_result[A]: ...
 @overload
 def histogram(
+    self: TensorLike,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: TensorLike | None = None,
+    density: bool = False,
+) -> histogram_bin_ct_result[Tensor]: ...
+@overload
+def histogram(
     self: A,
     bins: int = 100,
     *,
@@ -8588,11 +9148,15 @@ def mm(self: A, mat2: A) -> A: ...
 @overload
 def mm(input: A, mat2: A) -> A: ...
 @overload
+def mm(self: TensorLike, mat2: TensorLike) -> Tensor: ...
+@overload
 def mm(self: A, mat2: A, *, out: A) -> A: ...
 @overload
 def bmm(self: A, mat2: A) -> A: ...
 @overload
 def bmm(input: A, mat2: A) -> A: ...
+@overload
+def bmm(self: TensorLike, mat2: TensorLike) -> Tensor: ...
 @overload
 def bmm(self: A, mat2: A, *, out: A) -> A: ...
 @overload
@@ -8600,11 +9164,15 @@ def mv(self: A, vec: A) -> A: ...
 @overload
 def mv(input: A, vec: A) -> A: ...
 @overload
+def mv(self: TensorLike, vec: TensorLike) -> Tensor: ...
+@overload
 def mv(self: A, vec: A, *, out: A) -> A: ...
 @overload
 def dot(self: A, tensor: A) -> A: ...
 @overload
 def dot(input: A, tensor: A) -> A: ...
+@overload
+def dot(self: TensorLike, tensor: TensorLike) -> Tensor: ...
 @overload
 def dot(self: A, tensor: A, *, out: A) -> A: ...
 @overload
@@ -8614,6 +9182,8 @@ def vdot(input: A, other: A) -> A: ...
 @overload
 def vdot(x1: A, x2: A) -> A: ...
 @overload
+def vdot(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def vdot(self: A, other: A, *, out: A) -> A: ...
 @overload
 def matmul(self: A, other: A) -> A: ...
@@ -8621,6 +9191,8 @@ def matmul(self: A, other: A) -> A: ...
 def matmul(input: A, other: A) -> A: ...
 @overload
 def matmul(x1: A, x2: A) -> A: ...
+@overload
+def matmul(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def matmul(self: A, other: A, *, out: A) -> A: ...
 @overload
@@ -8630,11 +9202,15 @@ def linalg_matmul(input: A, other: A) -> A: ...
 @overload
 def linalg_matmul(x1: A, x2: A) -> A: ...
 @overload
+def linalg_matmul(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def linalg_matmul(self: A, other: A, *, out: A) -> A: ...
 @overload
 def linalg_vecdot(x: A, y: A, *, dim: int = -1) -> A: ...
 @overload
 def linalg_vecdot(x: A, y: A, *, axis: int = -1) -> A: ...
+@overload
+def linalg_vecdot(x: TensorLike, y: TensorLike, *, dim: int = -1) -> Tensor: ...
 @overload
 def linalg_vecdot(x: A, y: A, *, dim: int = -1, out: A) -> A: ...
 @overload
@@ -8642,11 +9218,15 @@ def outer(self: A, vec2: A) -> A: ...
 @overload
 def outer(input: A, vec2: A) -> A: ...
 @overload
+def outer(self: TensorLike, vec2: TensorLike) -> Tensor: ...
+@overload
 def outer(self: A, vec2: A, *, out: A) -> A: ...
 @overload
 def ger(self: A, vec2: A) -> A: ...
 @overload
 def ger(input: A, vec2: A) -> A: ...
+@overload
+def ger(self: TensorLike, vec2: TensorLike) -> Tensor: ...
 @overload
 def ger(self: A, vec2: A, *, out: A) -> A: ...
 @overload
@@ -8656,6 +9236,8 @@ def inner(input: A, other: A) -> A: ...
 @overload
 def inner(x1: A, x2: A) -> A: ...
 @overload
+def inner(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def inner(self: A, other: A, *, out: A) -> A: ...
 @overload
 def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
@@ -8663,6 +9245,8 @@ def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[
 def tensordot(input: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
 @overload
 def tensordot(x1: A, x2: A, dims_self: Sequence[int], dims_other: Sequence[int]) -> A: ...
+@overload
+def tensordot(self: TensorLike, other: TensorLike, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor: ...
 @overload
 def tensordot(self: A, other: A, dims_self: Sequence[int], dims_other: Sequence[int], *, out: A) -> A: ...
 @overload
@@ -8672,13 +9256,19 @@ def kron(input: A, other: A) -> A: ...
 @overload
 def kron(x1: A, x2: A) -> A: ...
 @overload
+def kron(self: TensorLike, other: TensorLike) -> Tensor: ...
+@overload
 def kron(self: A, other: A, *, out: A) -> A: ...
 @overload
 def chain_matmul(matrices: Sequence[A]) -> A: ...
 @overload
+def chain_matmul(matrices: Sequence[TensorLike]) -> Tensor: ...
+@overload
 def chain_matmul(matrices: Sequence[A], *, out: A) -> A: ...
 @overload
 def linalg_multi_dot(tensors: Sequence[A]) -> A: ...
+@overload
+def linalg_multi_dot(tensors: Sequence[TensorLike]) -> Tensor: ...
 @overload
 def linalg_multi_dot(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
@@ -8702,6 +9292,8 @@ def linalg_cross(a: A, other: A, *, axis: int = -1) -> A: ...
 @overload
 def linalg_cross(x1: A, x2: A, *, dim: int = -1) -> A: ...
 @overload
+def linalg_cross(self: TensorLike, other: TensorLike, *, dim: int = -1) -> Tensor: ...
+@overload
 def linalg_cross(self: A, other: A, *, dim: int = -1, out: A) -> A: ...
 @overload
 def cross(self: A, other: A, dim: int | None = None) -> A: ...
@@ -8712,11 +9304,15 @@ def cross(a: A, other: A, axis: int | None = None) -> A: ...
 @overload
 def cross(x1: A, x2: A, dim: int | None = None) -> A: ...
 @overload
+def cross(self: TensorLike, other: TensorLike, dim: int | None = None) -> Tensor: ...
+@overload
 def cross(self: A, other: A, dim: int | None = None, *, out: A) -> A: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addmm(input: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addmm(self: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def addmm(self: A, mat1: A, mat2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 @overload
@@ -8724,11 +9320,22 @@ def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A:
 @overload
 def addmv(input: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
+def addmv(self: TensorLike, mat: TensorLike, vec: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
+@overload
 def addmv(self: A, mat: A, vec: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 @overload
 def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def baddbmm(input: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def baddbmm(
+    self: TensorLike,
+    batch1: TensorLike,
+    batch2: TensorLike,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+) -> Tensor: ...
 @overload
 def baddbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 @overload
@@ -8736,11 +9343,22 @@ def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1
 @overload
 def addbmm(input: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
+def addbmm(
+    self: TensorLike,
+    batch1: TensorLike,
+    batch2: TensorLike,
+    *,
+    beta: Scalar = 1,
+    alpha: Scalar = 1,
+) -> Tensor: ...
+@overload
 def addbmm(self: A, batch1: A, batch2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 @overload
 def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
 @overload
 def addr(input: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1) -> A: ...
+@overload
+def addr(self: TensorLike, vec1: TensorLike, vec2: TensorLike, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor: ...
 @overload
 def addr(self: A, vec1: A, vec2: A, *, beta: Scalar = 1, alpha: Scalar = 1, out: A) -> A: ...
 @overload
@@ -8773,6 +9391,14 @@ def _linalg_solve_ex(
 ) -> _linalg_solve_ex_default_result[A]: ...
 @overload
 def _linalg_solve_ex(
+    A_: TensorLike,
+    B: TensorLike,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> _linalg_solve_ex_default_result[Tensor]: ...
+@overload
+def _linalg_solve_ex(
     A_: A,
     B: A,
     *,
@@ -8793,6 +9419,14 @@ def linalg_solve_ex(
 ) -> linalg_solve_ex_default_result[A]: ...
 @overload
 def linalg_solve_ex(
+    A_: TensorLike,
+    B: TensorLike,
+    *,
+    left: bool = True,
+    check_errors: bool = False,
+) -> linalg_solve_ex_default_result[Tensor]: ...
+@overload
+def linalg_solve_ex(
     A_: A,
     B: A,
     *,
@@ -8804,11 +9438,22 @@ def linalg_solve_ex(
 @overload
 def linalg_solve(A_: A, B: A, *, left: bool = True) -> A: ...
 @overload
+def linalg_solve(A_: TensorLike, B: TensorLike, *, left: bool = True) -> Tensor: ...
+@overload
 def linalg_solve(A_: A, B: A, *, left: bool = True, out: A) -> A: ...
 @overload
 def linalg_solve_triangular(self: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
 @overload
 def linalg_solve_triangular(input: A, B: A, *, upper: bool, left: bool = True, unitriangular: bool = False) -> A: ...
+@overload
+def linalg_solve_triangular(
+    self: TensorLike,
+    B: TensorLike,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Tensor: ...
 @overload
 def linalg_solve_triangular(
     self: A,
@@ -8837,6 +9482,14 @@ def triangular_solve(
 ) -> triangular_solve_default_result[A]: ...
 @overload
 def triangular_solve(
+    self: TensorLike,
+    A_: TensorLike,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> triangular_solve_default_result[Tensor]: ...
+@overload
+def triangular_solve(
     self: A,
     A_: A,
     upper: bool = True,
@@ -8851,6 +9504,8 @@ def cholesky_solve(self: A, input2: A, upper: bool = False) -> A: ...
 @overload
 def cholesky_solve(input: A, input2: A, upper: bool = False) -> A: ...
 @overload
+def cholesky_solve(self: TensorLike, input2: TensorLike, upper: bool = False) -> Tensor: ...
+@overload
 def cholesky_solve(self: A, input2: A, upper: bool = False, *, out: A) -> A: ...
 @overload
 def cholesky_inverse(self: A, upper: bool = False) -> A: ...
@@ -8860,6 +9515,15 @@ def cholesky_inverse(input: A, upper: bool = False) -> A: ...
 def cholesky_inverse(self: A, upper: bool = False, *, out: A) -> A: ...
 @overload
 def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False) -> A: ...
+@overload
+def linalg_lu_solve(
+    LU: TensorLike,
+    pivots: TensorLike,
+    B: TensorLike,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+) -> Tensor: ...
 @overload
 def linalg_lu_solve(LU: A, pivots: A, B: A, *, left: bool = True, adjoint: bool = False, out: A) -> A: ...
 @overload
@@ -8874,6 +9538,8 @@ def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None) -> 
 def linalg_tensorsolve(input: A, other: A, dims: Sequence[int] | None = None) -> A: ...
 @overload
 def linalg_tensorsolve(x1: A, x2: A, dims: Sequence[int] | None = None) -> A: ...
+@overload
+def linalg_tensorsolve(self: TensorLike, other: TensorLike, dims: Sequence[int] | None = None) -> Tensor: ...
 @overload
 def linalg_tensorsolve(self: A, other: A, dims: Sequence[int] | None = None, *, out: A) -> A: ...
 @overload
@@ -9049,6 +9715,14 @@ def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermit
 @overload
 def linalg_pinv(input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
 @overload
+def linalg_pinv(
+    self: TensorLike,
+    *,
+    atol: TensorLike | None = None,
+    rtol: TensorLike | None = None,
+    hermitian: bool = False,
+) -> Tensor: ...
+@overload
 def linalg_pinv(self: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> A: ...
 @overload
 def linalg_pinv(input: A, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> A: ...
@@ -9070,6 +9744,8 @@ def linalg_pinv(self: A, rcond: A, hermitian: bool = False) -> A: ...
 @overload
 def linalg_pinv(input: A, rcond: A, hermitian: bool = False) -> A: ...
 @overload
+def linalg_pinv(self: TensorLike, rcond: TensorLike, hermitian: bool = False) -> Tensor: ...
+@overload
 def linalg_pinv(self: A, rcond: A, hermitian: bool = False, *, out: A) -> A: ...
 @overload
 def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False, out: A) -> A: ...
@@ -9077,6 +9753,14 @@ def linalg_pinv(self: A, *, atol: A | None = None, rtol: A | None = None, hermit
 def linalg_pinv(self: A, rcond: float, hermitian: bool = False, *, out: A) -> A: ...
 @overload
 def linalg_matrix_rank(input: A, *, atol: A | None = None, rtol: A | None = None, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(
+    input: TensorLike,
+    *,
+    atol: TensorLike | None = None,
+    rtol: TensorLike | None = None,
+    hermitian: bool = False,
+) -> Tensor: ...
 @overload
 def linalg_matrix_rank(
     input: A,
@@ -9117,6 +9801,8 @@ def linalg_matrix_rank(self: A, tol: float, hermitian: bool = False) -> A: ...
 def linalg_matrix_rank(input: A, tol: float, hermitian: bool = False) -> A: ...
 @overload
 def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False) -> A: ...
+@overload
+def linalg_matrix_rank(input: TensorLike, tol: TensorLike, hermitian: bool = False) -> Tensor: ...
 @overload
 def linalg_matrix_rank(input: A, tol: A, hermitian: bool = False, *, out: A) -> A: ...
 @overload
@@ -9300,9 +9986,13 @@ def linalg_cond(self: A, p: str, *, out: A) -> A: ...
 @overload
 def _euclidean_dist(x1: A, x2: A) -> A: ...
 @overload
+def _euclidean_dist(x1: TensorLike, x2: TensorLike) -> Tensor: ...
+@overload
 def _euclidean_dist(x1: A, x2: A, *, out: A) -> A: ...
 @overload
 def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None) -> A: ...
+@overload
+def _cdist_forward(x1: TensorLike, x2: TensorLike, p: float, compute_mode: int | None) -> Tensor: ...
 @overload
 def _cdist_forward(x1: A, x2: A, p: float, compute_mode: int | None, *, out: A) -> A: ...
 @overload
@@ -9392,6 +10082,8 @@ def narrow(input: A, dim: int, start: A, length: int) -> A: ...
 @overload
 def narrow(a: A, axis: int, start: A, length: int) -> A: ...
 @overload
+def narrow(self: TensorLike, dim: int, start: TensorLike, length: int) -> Tensor: ...
+@overload
 def movedim(self: A, source: int, destination: int) -> A: ...
 @overload
 def movedim(input: A, source: int, destination: int) -> A: ...
@@ -9413,7 +10105,10 @@ def unflatten(self: A, dim: int, sizes: Sequence[int]) -> A: ...
 def unflatten(input: A, dim: int, sizes: Sequence[int]) -> A: ...
 @overload
 def unflatten(a: A, axis: int, sizes: Sequence[int]) -> A: ...
+@overload
 def broadcast_tensors(tensors: Sequence[A]) -> tuple[A, ...]: ...
+@overload
+def broadcast_tensors(tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
 @overload
 def atleast_1d(self: A) -> A: ...
 @overload
@@ -9421,17 +10116,23 @@ def atleast_1d(input: A) -> A: ...
 @overload
 def atleast_1d(tensors: Sequence[A]) -> tuple[A, ...]: ...
 @overload
+def atleast_1d(tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
+@overload
 def atleast_2d(self: A) -> A: ...
 @overload
 def atleast_2d(input: A) -> A: ...
 @overload
 def atleast_2d(tensors: Sequence[A]) -> tuple[A, ...]: ...
 @overload
+def atleast_2d(tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
+@overload
 def atleast_3d(self: A) -> A: ...
 @overload
 def atleast_3d(input: A) -> A: ...
 @overload
 def atleast_3d(tensors: Sequence[A]) -> tuple[A, ...]: ...
+@overload
+def atleast_3d(tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
 @overload
 def tensor_split(self: A, sections: int, dim: int = 0) -> tuple[A, ...]: ...
 @overload
@@ -9450,6 +10151,8 @@ def tensor_split(self: A, tensor_indices_or_sections: A, dim: int = 0) -> tuple[
 def tensor_split(input: A, tensor_indices_or_sections: A, dim: int = 0) -> tuple[A, ...]: ...
 @overload
 def tensor_split(a: A, tensor_indices_or_sections: A, axis: int = 0) -> tuple[A, ...]: ...
+@overload
+def tensor_split(self: TensorLike, tensor_indices_or_sections: TensorLike, dim: int = 0) -> tuple[Tensor, ...]: ...
 @overload
 def hsplit(self: A, sections: int) -> tuple[A, ...]: ...
 @overload
@@ -9716,6 +10419,14 @@ def repeat_interleave(input: A, repeats: A, dim: int | None = None, *, output_si
 @overload
 def repeat_interleave(a: A, repeats: A, axis: int | None = None, *, output_size: int | None = None) -> A: ...
 @overload
+def repeat_interleave(
+    self: TensorLike,
+    repeats: TensorLike,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor: ...
+@overload
 def repeat_interleave(self: A, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> A: ...
 @overload
 def repeat_interleave(input: A, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> A: ...
@@ -9728,41 +10439,61 @@ def concat(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
 def concat(tensors: Sequence[A], axis: int = 0) -> A: ...
 @overload
+def concat(tensors: Sequence[TensorLike], dim: int = 0) -> Tensor: ...
+@overload
 def concat(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 @overload
 def concatenate(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
 def concatenate(tensors: Sequence[A], axis: int = 0) -> A: ...
 @overload
+def concatenate(tensors: Sequence[TensorLike], dim: int = 0) -> Tensor: ...
+@overload
 def concatenate(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 @overload
 def hstack(tensors: Sequence[A]) -> A: ...
+@overload
+def hstack(tensors: Sequence[TensorLike]) -> Tensor: ...
 @overload
 def hstack(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def vstack(tensors: Sequence[A]) -> A: ...
 @overload
+def vstack(tensors: Sequence[TensorLike]) -> Tensor: ...
+@overload
 def vstack(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def row_stack(tensors: Sequence[A]) -> A: ...
+@overload
+def row_stack(tensors: Sequence[TensorLike]) -> Tensor: ...
 @overload
 def row_stack(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def dstack(tensors: Sequence[A]) -> A: ...
 @overload
+def dstack(tensors: Sequence[TensorLike]) -> Tensor: ...
+@overload
 def dstack(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def column_stack(tensors: Sequence[A]) -> A: ...
+@overload
+def column_stack(tensors: Sequence[TensorLike]) -> Tensor: ...
 @overload
 def column_stack(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def block_diag(tensors: Sequence[A]) -> A: ...
 @overload
+def block_diag(tensors: Sequence[TensorLike]) -> Tensor: ...
+@overload
 def block_diag(tensors: Sequence[A], *, out: A) -> A: ...
 @overload
 def meshgrid(tensors: Sequence[A]) -> tuple[A, ...]: ...
 @overload
+def meshgrid(tensors: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
+@overload
 def meshgrid(tensors: Sequence[A], *, indexing: str) -> tuple[A, ...]: ...
+@overload
+def meshgrid(tensors: Sequence[TensorLike], *, indexing: str) -> tuple[Tensor, ...]: ...
 @overload
 def diag(self: A, diagonal: int = 0) -> A: ...
 @overload
@@ -9785,6 +10516,7 @@ def tril_indices(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def tril_indices(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
@@ -9798,6 +10530,7 @@ def triu_indices(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def triu_indices(row: int, col: int, offset: int = 0, *, out: A) -> A: ...
@@ -9830,6 +10563,15 @@ def slice_scatter(
 ) -> A: ...
 @overload
 def slice_scatter(
+    self: TensorLike,
+    src: TensorLike,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor: ...
+@overload
+def slice_scatter(
     self: A,
     src: A,
     dim: int = 0,
@@ -9846,11 +10588,15 @@ def select_scatter(input: A, src: A, dim: int, index: int) -> A: ...
 @overload
 def select_scatter(a: A, src: A, axis: int, index: int) -> A: ...
 @overload
+def select_scatter(self: TensorLike, src: TensorLike, dim: int, index: int) -> Tensor: ...
+@overload
 def select_scatter(self: A, src: A, dim: int, index: int, *, out: A) -> A: ...
 @overload
 def diagonal_scatter(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
 @overload
 def diagonal_scatter(input: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1) -> A: ...
+@overload
+def diagonal_scatter(self: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
 @overload
 def diagonal_scatter(self: A, src: A, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: A) -> A: ...
 @overload
@@ -9869,6 +10615,14 @@ def as_strided_scatter(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> A: ...
+@overload
+def as_strided_scatter(
+    self: TensorLike,
+    src: TensorLike,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tensor: ...
 @overload
 def as_strided_scatter(
     self: A,
@@ -9926,11 +10680,15 @@ def cat(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
 def cat(tensors: Sequence[A], axis: int = 0) -> A: ...
 @overload
+def cat(tensors: Sequence[TensorLike], dim: int = 0) -> Tensor: ...
+@overload
 def cat(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 @overload
 def stack(tensors: Sequence[A], dim: int = 0) -> A: ...
 @overload
 def stack(tensors: Sequence[A], axis: int = 0) -> A: ...
+@overload
+def stack(tensors: Sequence[TensorLike], dim: int = 0) -> Tensor: ...
 @overload
 def stack(tensors: Sequence[A], dim: int = 0, *, out: A) -> A: ...
 @overload
@@ -9938,11 +10696,20 @@ def index(self: A, indices: Sequence[A | None]) -> A: ...
 @overload
 def index(input: A, indices: Sequence[A | None]) -> A: ...
 @overload
+def index(self: TensorLike, indices: Sequence[TensorLike | None]) -> Tensor: ...
+@overload
 def index(self: A, indices: Sequence[A | None], *, out: A) -> A: ...
 @overload
 def index_put(self: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
 @overload
 def index_put(input: A, indices: Sequence[A | None], values: A, accumulate: bool = False) -> A: ...
+@overload
+def index_put(
+    self: TensorLike,
+    indices: Sequence[TensorLike | None],
+    values: TensorLike,
+    accumulate: bool = False,
+) -> Tensor: ...
 @overload
 def index_put(self: A, indices: Sequence[A | None], values: A, accumulate: bool = False, *, out: A) -> A: ...
 @overload
@@ -9952,6 +10719,8 @@ def index_select(input: A, dim: int, index: A) -> A: ...
 @overload
 def index_select(a: A, axis: int, index: A) -> A: ...
 @overload
+def index_select(self: TensorLike, dim: int, index: TensorLike) -> Tensor: ...
+@overload
 def index_select(self: A, dim: int, index: A, *, out: A) -> A: ...
 @overload
 def gather(self: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
@@ -9960,11 +10729,15 @@ def gather(input: A, dim: int, index: A, *, sparse_grad: bool = False) -> A: ...
 @overload
 def gather(a: A, axis: int, index: A, *, sparse_grad: bool = False) -> A: ...
 @overload
+def gather(self: TensorLike, dim: int, index: TensorLike, *, sparse_grad: bool = False) -> Tensor: ...
+@overload
 def gather(self: A, dim: int, index: A, *, sparse_grad: bool = False, out: A) -> A: ...
 @overload
 def take(self: A, index: A) -> A: ...
 @overload
 def take(input: A, index: A) -> A: ...
+@overload
+def take(self: TensorLike, index: TensorLike) -> Tensor: ...
 @overload
 def take(self: A, index: A, *, out: A) -> A: ...
 @overload
@@ -9974,15 +10747,21 @@ def take_along_dim(input: A, indices: A, dim: int | None = None) -> A: ...
 @overload
 def take_along_dim(a: A, indices: A, axis: int | None = None) -> A: ...
 @overload
+def take_along_dim(self: TensorLike, indices: TensorLike, dim: int | None = None) -> Tensor: ...
+@overload
 def take_along_dim(self: A, indices: A, dim: int | None = None, *, out: A) -> A: ...
 @overload
 def _unsafe_index(self: A, indices: Sequence[A | None]) -> A: ...
 @overload
 def _unsafe_index(input: A, indices: Sequence[A | None]) -> A: ...
 @overload
+def _unsafe_index(self: TensorLike, indices: Sequence[TensorLike | None]) -> Tensor: ...
+@overload
 def put(self: A, index: A, source: A, accumulate: bool = False) -> A: ...
 @overload
 def put(input: A, index: A, source: A, accumulate: bool = False) -> A: ...
+@overload
+def put(self: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor: ...
 @overload
 def put(self: A, index: A, source: A, accumulate: bool = False, *, out: A) -> A: ...
 @overload
@@ -9992,11 +10771,15 @@ def scatter(input: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter(a: A, axis: int, index: A, src: A) -> A: ...
 @overload
+def scatter(self: TensorLike, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+@overload
 def scatter(self: A, dim: int, index: A, value: Scalar) -> A: ...
 @overload
 def scatter(input: A, dim: int, index: A, value: Scalar) -> A: ...
 @overload
 def scatter(a: A, axis: int, index: A, value: Scalar) -> A: ...
+@overload
+def scatter(self: TensorLike, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
 @overload
 def scatter(self: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
 @overload
@@ -10004,11 +10787,15 @@ def scatter(input: A, dim: int, index: A, src: A, *, reduce: str) -> A: ...
 @overload
 def scatter(a: A, axis: int, index: A, src: A, *, reduce: str) -> A: ...
 @overload
+def scatter(self: TensorLike, dim: int, index: TensorLike, src: TensorLike, *, reduce: str) -> Tensor: ...
+@overload
 def scatter(self: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
 @overload
 def scatter(input: A, dim: int, index: A, value: Scalar, *, reduce: str) -> A: ...
 @overload
 def scatter(a: A, axis: int, index: A, value: Scalar, *, reduce: str) -> A: ...
+@overload
+def scatter(self: TensorLike, dim: int, index: TensorLike, value: Scalar, *, reduce: str) -> Tensor: ...
 @overload
 def scatter(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
 @overload
@@ -10024,6 +10811,8 @@ def scatter_add(input: A, dim: int, index: A, src: A) -> A: ...
 @overload
 def scatter_add(a: A, axis: int, index: A, src: A) -> A: ...
 @overload
+def scatter_add(self: TensorLike, dim: int, index: TensorLike, src: TensorLike) -> Tensor: ...
+@overload
 def scatter_add(self: A, dim: int, index: A, src: A, *, out: A) -> A: ...
 @overload
 def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
@@ -10031,6 +10820,16 @@ def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_
 def scatter_reduce(input: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
 def scatter_reduce(a: A, axis: int, index: A, src: A, reduce: str, *, include_self: bool = True) -> A: ...
+@overload
+def scatter_reduce(
+    self: TensorLike,
+    dim: int,
+    index: TensorLike,
+    src: TensorLike,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor: ...
 @overload
 def scatter_reduce(self: A, dim: int, index: A, src: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
 @overload
@@ -10040,6 +10839,8 @@ def index_add(input: A, dim: int, index: A, source: A, *, alpha: Scalar = 1) -> 
 @overload
 def index_add(a: A, axis: int, index: A, source: A, *, alpha: Scalar = 1) -> A: ...
 @overload
+def index_add(self: TensorLike, dim: int, index: TensorLike, source: TensorLike, *, alpha: Scalar = 1) -> Tensor: ...
+@overload
 def index_add(self: A, dim: int, index: A, source: A, *, alpha: Scalar = 1, out: A) -> A: ...
 @overload
 def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
@@ -10047,6 +10848,16 @@ def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include
 def index_reduce(input: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
 @overload
 def index_reduce(a: A, axis: int, index: A, source: A, reduce: str, *, include_self: bool = True) -> A: ...
+@overload
+def index_reduce(
+    self: TensorLike,
+    dim: int,
+    index: TensorLike,
+    source: TensorLike,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor: ...
 @overload
 def index_reduce(self: A, dim: int, index: A, source: A, reduce: str, *, include_self: bool = True, out: A) -> A: ...
 @overload
@@ -10056,6 +10867,8 @@ def index_copy(input: A, dim: int, index: A, source: A) -> A: ...
 @overload
 def index_copy(a: A, axis: int, index: A, source: A) -> A: ...
 @overload
+def index_copy(self: TensorLike, dim: int, index: TensorLike, source: TensorLike) -> Tensor: ...
+@overload
 def index_copy(self: A, dim: int, index: A, source: A, *, out: A) -> A: ...
 @overload
 def index_fill(self: A, dim: int, index: A, value: Scalar) -> A: ...
@@ -10064,11 +10877,15 @@ def index_fill(input: A, dim: int, index: A, value: Scalar) -> A: ...
 @overload
 def index_fill(a: A, axis: int, index: A, value: Scalar) -> A: ...
 @overload
+def index_fill(self: TensorLike, dim: int, index: TensorLike, value: Scalar) -> Tensor: ...
+@overload
 def index_fill(self: A, dim: int, index: A, value: A) -> A: ...
 @overload
 def index_fill(input: A, dim: int, index: A, value: A) -> A: ...
 @overload
 def index_fill(a: A, axis: int, index: A, value: A) -> A: ...
+@overload
+def index_fill(self: TensorLike, dim: int, index: TensorLike, value: TensorLike) -> Tensor: ...
 @overload
 def index_fill(self: A, dim: int, index: A, value: Scalar, *, out: A) -> A: ...
 @overload
@@ -10078,15 +10895,21 @@ def masked_scatter(self: A, mask: A, source: A) -> A: ...
 @overload
 def masked_scatter(input: A, mask: A, source: A) -> A: ...
 @overload
+def masked_scatter(self: TensorLike, mask: TensorLike, source: TensorLike) -> Tensor: ...
+@overload
 def masked_scatter(self: A, mask: A, source: A, *, out: A) -> A: ...
 @overload
 def masked_fill(self: A, mask: A, value: Scalar) -> A: ...
 @overload
 def masked_fill(input: A, mask: A, value: Scalar) -> A: ...
 @overload
+def masked_fill(self: TensorLike, mask: TensorLike, value: Scalar) -> Tensor: ...
+@overload
 def masked_fill(self: A, mask: A, value: A) -> A: ...
 @overload
 def masked_fill(input: A, mask: A, value: A) -> A: ...
+@overload
+def masked_fill(self: TensorLike, mask: TensorLike, value: TensorLike) -> Tensor: ...
 @overload
 def masked_fill(self: A, mask: A, value: Scalar, *, out: A) -> A: ...
 @overload
@@ -10095,6 +10918,8 @@ def masked_fill(self: A, mask: A, value: A, *, out: A) -> A: ...
 def masked_select(self: A, mask: A) -> A: ...
 @overload
 def masked_select(input: A, mask: A) -> A: ...
+@overload
+def masked_select(self: TensorLike, mask: TensorLike) -> Tensor: ...
 @overload
 def masked_select(self: A, mask: A, *, out: A) -> A: ...
 @overload
@@ -10154,6 +10979,8 @@ def log_softmax(self: A, dim: int, dtype: DTypeLike | None = None, *, out: A) ->
 @overload
 def linear(input: A, weight: A, bias: A | None = None) -> A: ...
 @overload
+def linear(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor: ...
+@overload
 def linear(input: A, weight: A, bias: A | None = None, *, out: A) -> A: ...
 @overload
 def embedding(
@@ -10163,6 +10990,14 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> A: ...
+@overload
+def embedding(
+    weight: TensorLike,
+    indices: TensorLike,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor: ...
 @overload
 def embedding(
     weight: A,
@@ -10178,6 +11013,8 @@ def embedding_renorm(self: A, indices: A, max_norm: float, norm_type: float) -> 
 @overload
 def embedding_renorm(input: A, indices: A, max_norm: float, norm_type: float) -> A: ...
 @overload
+def embedding_renorm(self: TensorLike, indices: TensorLike, max_norm: float, norm_type: float) -> Tensor: ...
+@overload
 def embedding_renorm(self: A, indices: A, max_norm: float, norm_type: float, *, out: A) -> A: ...
 @overload
 def native_dropout(input: A, p: float, train: bool | None) -> tuple[A, A]: ...
@@ -10191,6 +11028,14 @@ def native_layer_norm(
     bias: A | None,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
+def native_layer_norm(
+    input: TensorLike,
+    normalized_shape: Sequence[int],
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def native_layer_norm(
     input: A,
@@ -10214,6 +11059,17 @@ def native_group_norm(
     group: int,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
+def native_group_norm(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def native_group_norm(
     input: A,
@@ -10238,6 +11094,15 @@ def _native_batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
+def _native_batch_norm_legit(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def _native_batch_norm_legit(
     input: A,
@@ -10287,6 +11152,16 @@ def _native_batch_norm_legit_no_training(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
+def _native_batch_norm_legit_no_training(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike,
+    running_var: TensorLike,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def _native_batch_norm_legit_no_training(
     input: A,
@@ -10312,6 +11187,17 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[A, A, A]: ...
+@overload
+def native_batch_norm(
+    input: TensorLike,
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+    running_mean: TensorLike | None,
+    running_var: TensorLike | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def native_batch_norm(
     input: A,
@@ -10453,11 +11339,15 @@ def mse_loss(self: A, target: A, reduction: int = 1) -> A: ...
 @overload
 def mse_loss(input: A, target: A, reduction: int = 1) -> A: ...
 @overload
+def mse_loss(self: TensorLike, target: TensorLike, reduction: int = 1) -> Tensor: ...
+@overload
 def mse_loss(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 @overload
 def smooth_l1_loss(self: A, target: A, reduction: int = 1, beta: float = 1.0) -> A: ...
 @overload
 def smooth_l1_loss(input: A, target: A, reduction: int = 1, beta: float = 1.0) -> A: ...
+@overload
+def smooth_l1_loss(self: TensorLike, target: TensorLike, reduction: int = 1, beta: float = 1.0) -> Tensor: ...
 @overload
 def smooth_l1_loss(self: A, target: A, reduction: int = 1, beta: float = 1.0, *, out: A) -> A: ...
 @overload
@@ -10465,11 +11355,20 @@ def huber_loss(self: A, target: A, reduction: int = 1, delta: float = 1.0) -> A:
 @overload
 def huber_loss(input: A, target: A, reduction: int = 1, delta: float = 1.0) -> A: ...
 @overload
+def huber_loss(self: TensorLike, target: TensorLike, reduction: int = 1, delta: float = 1.0) -> Tensor: ...
+@overload
 def huber_loss(self: A, target: A, reduction: int = 1, delta: float = 1.0, *, out: A) -> A: ...
 @overload
 def binary_cross_entropy(self: A, target: A, weight: A | None = None, reduction: int = 1) -> A: ...
 @overload
 def binary_cross_entropy(input: A, target: A, weight: A | None = None, reduction: int = 1) -> A: ...
+@overload
+def binary_cross_entropy(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+) -> Tensor: ...
 @overload
 def binary_cross_entropy(self: A, target: A, weight: A | None = None, reduction: int = 1, *, out: A) -> A: ...
 @overload
@@ -10490,6 +11389,14 @@ def binary_cross_entropy_with_logits(
 ) -> A: ...
 @overload
 def binary_cross_entropy_with_logits(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    pos_weight: TensorLike | None = None,
+    reduction: int = 1,
+) -> Tensor: ...
+@overload
+def binary_cross_entropy_with_logits(
     self: A,
     target: A,
     weight: A | None = None,
@@ -10503,11 +11410,21 @@ def soft_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
 @overload
 def soft_margin_loss(input: A, target: A, reduction: int = 1) -> A: ...
 @overload
+def soft_margin_loss(self: TensorLike, target: TensorLike, reduction: int = 1) -> Tensor: ...
+@overload
 def soft_margin_loss(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 @overload
 def nll_loss(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
 @overload
 def nll_loss(input: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+@overload
+def nll_loss(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+) -> Tensor: ...
 @overload
 def nll_loss(
     self: A,
@@ -10536,6 +11453,14 @@ def nll_loss_forward(
 ) -> nll_loss_forward_default_result[A]: ...
 @overload
 def nll_loss_forward(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None,
+    reduction: int,
+    ignore_index: int,
+) -> nll_loss_forward_default_result[Tensor]: ...
+@overload
+def nll_loss_forward(
     self: A,
     target: A,
     weight: A | None,
@@ -10549,6 +11474,14 @@ def nll_loss_forward(
 def nll_loss2d(self: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
 @overload
 def nll_loss2d(input: A, target: A, weight: A | None = None, reduction: int = 1, ignore_index: int = -100) -> A: ...
+@overload
+def nll_loss2d(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+    ignore_index: int = -100,
+) -> Tensor: ...
 @overload
 def nll_loss2d(
     self: A,
@@ -10577,6 +11510,14 @@ def nll_loss2d_forward(
 ) -> nll_loss2d_forward_default_result[A]: ...
 @overload
 def nll_loss2d_forward(
+    self: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None,
+    reduction: int,
+    ignore_index: int,
+) -> nll_loss2d_forward_default_result[Tensor]: ...
+@overload
+def nll_loss2d_forward(
     self: A,
     target: A,
     weight: A | None,
@@ -10606,6 +11547,15 @@ def multi_margin_loss(
 ) -> A: ...
 @overload
 def multi_margin_loss(
+    self: TensorLike,
+    target: TensorLike,
+    p: Scalar = 1,
+    margin: Scalar = 1,
+    weight: TensorLike | None = None,
+    reduction: int = 1,
+) -> Tensor: ...
+@overload
+def multi_margin_loss(
     self: A,
     target: A,
     p: Scalar = 1,
@@ -10619,6 +11569,8 @@ def multi_margin_loss(
 def multilabel_margin_loss(self: A, target: A, reduction: int = 1) -> A: ...
 @overload
 def multilabel_margin_loss(input: A, target: A, reduction: int = 1) -> A: ...
+@overload
+def multilabel_margin_loss(self: TensorLike, target: TensorLike, reduction: int = 1) -> Tensor: ...
 @overload
 def multilabel_margin_loss(self: A, target: A, reduction: int = 1, *, out: A) -> A: ...
 @overload
@@ -10634,6 +11586,12 @@ def multilabel_margin_loss_forward(
     reduction: int,
 ) -> multilabel_margin_loss_forward_default_result[A]: ...
 @overload
+def multilabel_margin_loss_forward(
+    self: TensorLike,
+    target: TensorLike,
+    reduction: int,
+) -> multilabel_margin_loss_forward_default_result[Tensor]: ...
+@overload
 def multilabel_margin_loss_forward(self: A, target: A, reduction: int, *, output: A, is_target: A) -> tuple[A, A]: ...
 @overload
 def convolution(
@@ -10647,6 +11605,18 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> A: ...
+@overload
+def convolution(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Tensor: ...
 @overload
 def convolution(
     input: A,
@@ -10677,6 +11647,22 @@ def _convolution(
     cudnn_enabled: bool,
     allow_tf32: bool,
 ) -> A: ...
+@overload
+def _convolution(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Tensor: ...
 @overload
 def _convolution(
     input: A,
@@ -10707,6 +11693,16 @@ def conv1d(
 ) -> A: ...
 @overload
 def conv1d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1,),
+    padding: Sequence[int] | int = (0,),
+    dilation: Sequence[int] | int = (1,),
+    groups: int = 1,
+) -> Tensor: ...
+@overload
+def conv1d(
     input: A,
     weight: A,
     bias: A | None = None,
@@ -10715,6 +11711,16 @@ def conv1d(
     dilation: Sequence[int] | int = (1,),
     groups: int = 1,
 ) -> A: ...
+@overload
+def conv1d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1,),
+    padding: str = "valid",
+    dilation: Sequence[int] | int = (1,),
+    groups: int = 1,
+) -> Tensor: ...
 @overload
 def conv2d(
     input: A,
@@ -10727,6 +11733,16 @@ def conv2d(
 ) -> A: ...
 @overload
 def conv2d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1),
+    padding: Sequence[int] | int = (0, 0),
+    dilation: Sequence[int] | int = (1, 1),
+    groups: int = 1,
+) -> Tensor: ...
+@overload
+def conv2d(
     input: A,
     weight: A,
     bias: A | None = None,
@@ -10735,6 +11751,16 @@ def conv2d(
     dilation: Sequence[int] | int = (1, 1),
     groups: int = 1,
 ) -> A: ...
+@overload
+def conv2d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1),
+    padding: str = "valid",
+    dilation: Sequence[int] | int = (1, 1),
+    groups: int = 1,
+) -> Tensor: ...
 @overload
 def conv3d(
     input: A,
@@ -10747,6 +11773,16 @@ def conv3d(
 ) -> A: ...
 @overload
 def conv3d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1, 1),
+    padding: Sequence[int] | int = (0, 0, 0),
+    dilation: Sequence[int] | int = (1, 1, 1),
+    groups: int = 1,
+) -> Tensor: ...
+@overload
+def conv3d(
     input: A,
     weight: A,
     bias: A | None = None,
@@ -10755,6 +11791,17 @@ def conv3d(
     dilation: Sequence[int] | int = (1, 1, 1),
     groups: int = 1,
 ) -> A: ...
+@overload
+def conv3d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1, 1),
+    padding: str = "valid",
+    dilation: Sequence[int] | int = (1, 1, 1),
+    groups: int = 1,
+) -> Tensor: ...
+@overload
 def conv_transpose2d(
     input: A,
     weight: A,
@@ -10765,6 +11812,18 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1),
 ) -> A: ...
+@overload
+def conv_transpose2d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1),
+    padding: Sequence[int] | int = (0, 0),
+    output_padding: Sequence[int] | int = (0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] | int = (1, 1),
+) -> Tensor: ...
+@overload
 def conv_transpose3d(
     input: A,
     weight: A,
@@ -10775,6 +11834,17 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Sequence[int] | int = (1, 1, 1),
 ) -> A: ...
+@overload
+def conv_transpose3d(
+    input: TensorLike,
+    weight: TensorLike,
+    bias: TensorLike | None = None,
+    stride: Sequence[int] | int = (1, 1, 1),
+    padding: Sequence[int] | int = (0, 0, 0),
+    output_padding: Sequence[int] | int = (0, 0, 0),
+    groups: int = 1,
+    dilation: Sequence[int] | int = (1, 1, 1),
+) -> Tensor: ...
 @overload
 def im2col(
     self: A,
@@ -11323,6 +12393,7 @@ def empty(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def empty(size: Sequence[int] | int, *more: int, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11335,6 +12406,7 @@ def empty_strided(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def empty_strided(size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
@@ -11346,6 +12418,7 @@ def zeros(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def zeros(size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -11357,6 +12430,7 @@ def ones(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def ones(size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -11369,6 +12443,7 @@ def full(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def full(size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
@@ -11380,6 +12455,7 @@ def scalar_tensor(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def scalar_tensor(s: Scalar, *, out: A) -> A: ...
@@ -11391,6 +12467,7 @@ def arange(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def arange(
@@ -11401,6 +12478,7 @@ def arange(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def arange(
@@ -11412,6 +12490,7 @@ def arange(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def arange(end: Scalar, *, out: A) -> A: ...
@@ -11427,6 +12506,7 @@ def linspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def linspace(
@@ -11438,7 +12518,20 @@ def linspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
+@overload
+def linspace(
+    start: TensorLike,
+    end: TensorLike,
+    steps: int,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor: ...
 @overload
 def linspace(
     start: A,
@@ -11449,6 +12542,7 @@ def linspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def linspace(
@@ -11460,6 +12554,7 @@ def linspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def linspace(start: Scalar, end: Scalar, steps: int, *, out: A) -> A: ...
@@ -11477,6 +12572,7 @@ def eye(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def eye(
@@ -11487,6 +12583,7 @@ def eye(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def eye(n: int, *, out: A) -> A: ...
@@ -11503,6 +12600,7 @@ def logspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def logspace(
@@ -11515,7 +12613,21 @@ def logspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
+@overload
+def logspace(
+    start: TensorLike,
+    end: TensorLike,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor: ...
 @overload
 def logspace(
     start: A,
@@ -11527,6 +12639,7 @@ def logspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def logspace(
@@ -11539,6 +12652,7 @@ def logspace(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def logspace(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, out: A) -> A: ...
@@ -11557,6 +12671,7 @@ def empty_permuted(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, out: A) -> A: ...
@@ -11569,6 +12684,7 @@ def empty_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def empty_like(
@@ -11579,6 +12695,7 @@ def empty_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def empty_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11591,6 +12708,7 @@ def zeros_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def zeros_like(
@@ -11601,6 +12719,7 @@ def zeros_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def zeros_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11613,6 +12732,7 @@ def ones_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def ones_like(
@@ -11623,6 +12743,7 @@ def ones_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def ones_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11636,6 +12757,7 @@ def full_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def full_like(
@@ -11647,6 +12769,7 @@ def full_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def full_like(self: A, fill_value: Scalar, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11659,6 +12782,7 @@ def rand_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def rand_like(
@@ -11669,6 +12793,7 @@ def rand_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def rand_like(
@@ -11680,6 +12805,7 @@ def rand_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def rand_like(
@@ -11691,6 +12817,7 @@ def rand_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def rand_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11705,6 +12832,7 @@ def randn_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randn_like(
@@ -11715,6 +12843,7 @@ def randn_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randn_like(
@@ -11726,6 +12855,7 @@ def randn_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randn_like(
@@ -11737,6 +12867,7 @@ def randn_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randn_like(self: A, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11752,6 +12883,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11763,6 +12895,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11774,6 +12907,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11785,7 +12919,20 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
+@overload
+def randint_like(
+    self: TensorLike,
+    high: TensorLike,
+    *,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
+) -> Tensor: ...
 @overload
 def randint_like(
     self: A,
@@ -11797,6 +12944,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11809,6 +12957,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11821,6 +12970,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11833,6 +12983,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11845,6 +12996,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11857,7 +13009,21 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
+@overload
+def randint_like(
+    self: TensorLike,
+    high: TensorLike,
+    *,
+    generator: Generator | None,
+    dtype: DTypeLike | None = None,
+    layout: Layout | None = None,
+    device: Device | str | None = None,
+    pin_memory: bool | None = None,
+    memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
+) -> Tensor: ...
 @overload
 def randint_like(
     self: A,
@@ -11870,6 +13036,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(
@@ -11883,6 +13050,7 @@ def randint_like(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
     memory_format: MemoryFormat | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def randint_like(self: A, high: int, *, memory_format: MemoryFormat | None = None, out: A) -> A: ...
@@ -11927,6 +13095,7 @@ def new_empty(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_empty(
@@ -11937,6 +13106,7 @@ def new_empty(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_empty(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -11950,6 +13120,7 @@ def new_empty_strided(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_empty_strided(
@@ -11961,6 +13132,7 @@ def new_empty_strided(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_empty_strided(self: A, size: Sequence[int], stride: Sequence[int], *, out: A) -> A: ...
@@ -11973,6 +13145,7 @@ def new_zeros(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_zeros(
@@ -11983,6 +13156,7 @@ def new_zeros(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_zeros(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -11995,6 +13169,7 @@ def new_ones(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_ones(
@@ -12005,6 +13180,7 @@ def new_ones(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_ones(self: A, size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -12018,6 +13194,7 @@ def new_full(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_full(
@@ -12029,6 +13206,7 @@ def new_full(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> A: ...
 @overload
 def new_full(self: A, size: Sequence[int], fill_value: Scalar, *, out: A) -> A: ...
@@ -12040,6 +13218,7 @@ def hann_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hann_window(
@@ -12050,6 +13229,7 @@ def hann_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hann_window(window_length: int, *, out: A) -> A: ...
@@ -12063,6 +13243,7 @@ def hamming_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hamming_window(
@@ -12073,6 +13254,7 @@ def hamming_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hamming_window(
@@ -12084,6 +13266,7 @@ def hamming_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hamming_window(
@@ -12096,6 +13279,7 @@ def hamming_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def hamming_window(window_length: int, periodic: bool, alpha: float, beta: float, *, out: A) -> A: ...
@@ -12113,6 +13297,7 @@ def bartlett_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def bartlett_window(
@@ -12123,6 +13308,7 @@ def bartlett_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def bartlett_window(window_length: int, periodic: bool, *, out: A) -> A: ...
@@ -12136,6 +13322,7 @@ def blackman_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def blackman_window(
@@ -12146,6 +13333,7 @@ def blackman_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def blackman_window(window_length: int, periodic: bool, *, out: A) -> A: ...
@@ -12159,6 +13347,7 @@ def kaiser_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def kaiser_window(
@@ -12169,6 +13358,7 @@ def kaiser_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def kaiser_window(
@@ -12180,6 +13370,7 @@ def kaiser_window(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def kaiser_window(window_length: int, periodic: bool, beta: float, *, out: A) -> A: ...
@@ -12192,6 +13383,8 @@ def copy(self: A, src: A, non_blocking: bool = False) -> A: ...
 @overload
 def copy(input: A, src: A, non_blocking: bool = False) -> A: ...
 @overload
+def copy(self: TensorLike, src: TensorLike, non_blocking: bool = False) -> Tensor: ...
+@overload
 def copy(self: A, src: A, non_blocking: bool = False, *, out: A) -> A: ...
 @overload
 def fill(self: A, value: Scalar) -> A: ...
@@ -12201,6 +13394,8 @@ def fill(input: A, value: Scalar) -> A: ...
 def fill(self: A, value: A) -> A: ...
 @overload
 def fill(input: A, value: A) -> A: ...
+@overload
+def fill(self: TensorLike, value: TensorLike) -> Tensor: ...
 @overload
 def fill(self: A, value: Scalar, *, out: A) -> A: ...
 @overload
@@ -12324,6 +13519,14 @@ def to(
     memory_format: MemoryFormat | None = None,
 ) -> A: ...
 @overload
+def to(
+    self: TensorLike,
+    other: TensorLike,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor: ...
+@overload
 def _assert_async(self: A) -> None: ...
 @overload
 def _assert_async(input: A) -> None: ...
@@ -12339,6 +13542,7 @@ def rand(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def rand(
@@ -12349,6 +13553,7 @@ def rand(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def rand(size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -12362,6 +13567,7 @@ def randn(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randn(
@@ -12372,6 +13578,7 @@ def randn(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randn(size: Sequence[int] | int, *more: int, out: A) -> A: ...
@@ -12386,6 +13593,7 @@ def randint(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randint(
@@ -12397,6 +13605,7 @@ def randint(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randint(
@@ -12408,6 +13617,7 @@ def randint(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randint(
@@ -12420,6 +13630,7 @@ def randint(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randint(high: int, size: Sequence[int], *, out: A) -> A: ...
@@ -12437,6 +13648,7 @@ def randperm(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randperm(
@@ -12447,6 +13659,7 @@ def randperm(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def randperm(n: int, *, out: A) -> A: ...
@@ -12471,6 +13684,8 @@ def normal(mean: float, std: A, *, generator: Generator | None = None, out: A) -
 @overload
 def normal(mean: A, std: A, *, generator: Generator | None = None) -> A: ...
 @overload
+def normal(mean: TensorLike, std: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
+@overload
 def normal(mean: A, std: A, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
 def normal(
@@ -12483,6 +13698,7 @@ def normal(
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor: ...
 @overload
 def normal(mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, out: A) -> A: ...
@@ -12543,6 +13759,8 @@ def bernoulli(self: A, p: A, *, generator: Generator | None = None) -> A: ...
 @overload
 def bernoulli(input: A, p: A, *, generator: Generator | None = None) -> A: ...
 @overload
+def bernoulli(self: TensorLike, p: TensorLike, *, generator: Generator | None = None) -> Tensor: ...
+@overload
 def bernoulli(self: A, *, generator: Generator | None = None, out: A) -> A: ...
 @overload
 def bernoulli(self: A, p: A, *, generator: Generator | None = None, out: A) -> A: ...
@@ -12562,6 +13780,8 @@ def poisson(input: A, generator: Generator | None = None) -> A: ...
 def poisson(self: A, generator: Generator | None = None, *, out: A) -> A: ...
 @overload
 def binomial(count: A, prob: A, generator: Generator | None = None) -> A: ...
+@overload
+def binomial(count: TensorLike, prob: TensorLike, generator: Generator | None = None) -> Tensor: ...
 @overload
 def binomial(count: A, prob: A, generator: Generator | None = None, *, out: A) -> A: ...
 @overload

@@ -44,6 +44,14 @@ REVEALED = {
     "t + 1": "Tensor",
     "2 - t": "Tensor",
     "t == t": "Tensor",
+    "opwright.add(t, a)": "Tensor",
+    "opwright.cat([t, a])": "Tensor",
+    "opwright.zeros(2, requires_grad=True)": "Tensor",
+    "t.new_zeros(2, requires_grad=True)": "Tensor",
+    "scaled(t, 2.0)": "Tensor",
+    "scaled._opoverload.name": "str",
+    "clipped(a)": "Any",
+    "clipped(t)": "Any",
 }
 REFUSED = (
     'opwright.add(t, "x")',
@@ -51,6 +59,8 @@ REFUSED = (
     "t.add_Tensor(t)",
     "opwright.zeros(2.5)",
     "t.sum(axes=0)",
+    'scaled(t, "x")',
+    "scaled(t)",
 )
 PROGRAM = "\n".join(
     (
@@ -59,12 +69,16 @@ PROGRAM = "\n".join(
         "from numpy.typing import NDArray",
         "t = opwright.tensor([1.0])",
         "a: NDArray[np.float32] = np.ones(2, np.float32)",
+        '@opwright.library.custom_op("typed::scaled", mutates_args=())',
+        "def scaled(x: opwright.Tensor, by: float) -> opwright.Tensor: return x * by",
+        '@opwright.library.custom_op("typed::clipped", mutates_args=())',
+        "def clipped(x: NDArray[np.float32]) -> NDArray[np.float32]: return np.clip(x, 0, 1)",
         *(f"reveal_type({expression})" for expression in REVEALED),
         *REFUSED,
         "",
     )
 )
-FIRST = 6  # the line of the first reveal_type
+FIRST = 10  # the line of the first reveal_type
 FIRST_REFUSED = FIRST + len(REVEALED)
 
 

@@ -66,7 +66,7 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
     operators = [_operator(o, view, kinds[o.name], typed if _has_tensor(o) else plain) for o in view.operators.values()]
     packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
-    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
+    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeAlias", "TypeVar"}
     if any(len(found.functions) > 1 for found in (*operators, *packets)):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
@@ -144,6 +144,20 @@ def _class_name(name: str, role: str, namer: Namer) -> str:
     return namer.claim(f"_{name[:_LONGEST]}_{role}")
 
 
+def _may_mix(view: OperatorView) -> bool:
+    """Whether a call may have Tensors beside plain arrays, which gives Tensors."""
+    lists = (Tensors.LIST, Tensors.LIST_OF_OPTIONAL)
+    count = sum(2 if p.tensors in lists else p.tensors in (Tensors.ONE, Tensors.OPTIONAL) for p in view.parameters)
+    return count > 1
+
+
+def _makes_leaves(view: OperatorView) -> bool:
+    """Whether the function makes a new tensor, which may require grad (`opwright.factories`)."""
+    names = [p.name for p in view.parameters]
+    is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
+    return is_factory and not view.schema.name.base.startswith(("_", "to"))
+
+
 def _has_tensor(view: OperatorView) -> bool:
     """Whether an argument says if tensors or plain arrays are meant."""
     return any(p.tensors in (Tensors.ONE, Tensors.LIST, Tensors.LIST_OF_OPTIONAL) for p in view.parameters)
@@ -192,6 +206,8 @@ class _Typed:
         """A function, declared once for each naming that changes something; out variants have the schema's names.
         `lists`: it returns the lists that operators return, where other functions make them tuples."""
         parameters = self._one_by_one(view, self._parameters_of(view))
+        if _makes_leaves(view):
+            parameters.append(f"requires_grad: {self._builtins['bool']} = False")
         found = {}
         for naming in namings:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
@@ -200,6 +216,9 @@ class _Typed:
                 found[bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists))] = None
             if view.schema.kind is SchemaKind.OUT:
                 break
+        if len(namings) > 1 and view.schema.kind is SchemaKind.FUNCTIONAL and _may_mix(view):
+            mixed = _Typed(self._builtins, "TensorLike", returned="Tensor")
+            found[mixed.functions(view, name, _NAMINGS[:1])[0]] = None
         return tuple(found)
 
     def _parameters_of(self, view: OperatorView) -> list[str]:
@@ -223,6 +242,8 @@ class _Typed:
             others = [p for p in view.parameters if p.argument.name != "self"]
             tail = self._tail(view, lists=False)
             parameters = self._one_by_one(view, self._list(others))
+            if _makes_leaves(view):
+                parameters.append(f"requires_grad: {self._builtins['bool']} = False")
             for naming in _NAMINGS:
                 found[bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4)] = None
         return list(found)
