@@ -1,50 +1,63 @@
-# Each target makes .venv and installs by itself: on a fresh machine Python 3.11 (or later) and make are all it takes.
+# Each target makes the environment it needs: on a fresh machine Python 3.11 (or later) and make are all it takes.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+VENV ?= .venv
 ORACLE ?=
 
+# Two environments, so that neither hides what the other lacks. The one with the oracle has PyTorch, and CuPy for its names.
+WITH_ORACLE := $(VENV)-oracle
+RECORDS := build/tests
+RECORD = $(RECORDS)/$(patsubst .%,%,$(notdir $(1))).json
 INSTALLED := $(VENV)/.installed
-# ORACLE=1 adds PyTorch, for the tests and benchmarks that compare with it.
-ifneq ($(ORACLE),)
-READY := $(VENV)/.installed-oracle
+INSTALLED_ORACLE := $(WITH_ORACLE)/.installed
+LOG := pip.log
+# Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
+SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
+
+.PHONY: help generate check test bench demo clean
+
+help:   ## what there is to make
+	@echo "make TARGET; PYTHON=... names the interpreter, VENV=... the environment's folder"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+generate: $(INSTALLED)  ## write generated/opwright_aten anew, if schemas or templates changed
+	$(VENV)/bin/opwright generate
+
+check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
+	$(VENV)/bin/opwright generate --check
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest tests/test_structure.py
+
+ifeq ($(ORACLE),)
+test: $(INSTALLED)  ## the tests; with ORACLE=1 those that compare with PyTorch, in an environment of their own
+	$(VENV)/bin/pytest -n auto --record $(call RECORD,$(VENV))
 else
-READY := $(INSTALLED)
+test: $(INSTALLED_ORACLE)
+	$(WITH_ORACLE)/bin/pytest -n auto --leave-out $(call RECORD,$(VENV)) --record $(call RECORD,$(WITH_ORACLE))
 endif
 
-.PHONY: generate check test bench demo clean
+bench: $(INSTALLED_ORACLE)  ## the budgets, measured against PyTorch
+	$(WITH_ORACLE)/bin/python -m benchmarks
 
-generate: $(INSTALLED)
-	$(BIN)/opwright generate
+demo: $(INSTALLED)  ## a schema, its code, a call, two errors; two small networks are trained
+	$(VENV)/bin/python examples/demo.py
+	$(VENV)/bin/python examples/train_classifier.py
+	$(VENV)/bin/python examples/train_transformer.py
 
-check: $(INSTALLED)
-	$(BIN)/opwright generate --check
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest tests/test_structure.py
+clean:  ## remove environments and whatever was built
+	rm -rf $(VENV) $(WITH_ORACLE) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
-test: $(READY)
-	$(BIN)/pytest -n auto
-
-bench: $(VENV)/.installed-oracle
-	$(BIN)/python -m benchmarks
-
-demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
-	$(BIN)/python examples/train_classifier.py
-	$(BIN)/python examples/train_transformer.py
-
-clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
-
-$(INSTALLED): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Opwright needs Python 3.11 or later; set PYTHON=..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip install --quiet --editable . --group dev
-	@touch $@
-
-$(VENV)/.installed-oracle: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --group oracle
+$(INSTALLED): GROUPS := --group dev
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle
+$(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(@D) || { echo "no environment could be made in $(@D): $(PYTHON) needs its venv module" >&2; exit 1; }
+	@echo "installing into $(@D)"
+	@{ $(@D)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
+	   PYTHONWARNINGS='ignore:Editable installation' $(@D)/bin/python -m pip install --quiet --editable . $(GROUPS); \
+	 } >$(@D)/$(LOG) 2>&1 || \
+	    { echo "pip could not install into $(@D): is a package index reachable? What pip said is in $(@D)/$(LOG)" >&2; exit 1; }
+	@printf '%s\n' $(SOURCES) >"$$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/opwright_sources.pth"
 	@touch $@

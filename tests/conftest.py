@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+import records
 
 # How long an example takes is the machine's business. CI tries the same examples each time, so that what fails there
 # fails everywhere; elsewhere each run tries new ones.
@@ -19,12 +20,18 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected output beside golden inputs")
-    parser.addoption("--slow", action="store_true", help="run the slow tests, too")
+    parser.addoption("--slow", action="store_true", help="run the slow tests, too, as continuous integration does")
+    records.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    records.configure(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--slow") or os.environ.get("CI")
     for item in items:
-        if "slow" in item.keywords and not config.getoption("--slow"):
+        if "slow" in item.keywords and not wanted:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
 
 

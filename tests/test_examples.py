@@ -61,3 +61,11 @@ def test_the_fake_transformer_takes_no_memory() -> None:
     assert "(1024, 512, 50257) float32 on cuda" in printed
     memory = re.search(r"memory for all of it: ([0-9.]+) MB", printed)
     assert memory is not None and float(memory[1]) < 20
+
+
+def test_a_folder_called_opwright_hides_nothing(tmp_path: Path) -> None:
+    """The folder of a clone has this name, and scripts stand beside it; `make` sees to it."""
+    (tmp_path / "opwright").mkdir()
+    script = tmp_path / "script.py"
+    script.write_text("import opwright; print(opwright.ones(2) + 1)", encoding="utf-8")
+    assert run(str(script), cwd=tmp_path) == "tensor([2., 2.])\n"

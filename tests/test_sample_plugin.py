@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
+from installing import copied, environment, install, run
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
-
-
-def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=_environment(), capture_output=True, text=True, check=False
-    )
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OPWRIGHT_PLUGINS")}
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that has the plug-in, beside what this one has."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder)
-    made = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
-    # Opwright itself is the one under test, wherever this interpreter finds it.
-    lines = [path for path in sys.path if Path(path).is_dir()]
-    lines += [f"import site; site.addsitedir({path!r})" for path in lines if Path(path).name == "site-packages"]
-    (packages / "beside.pth").write_text("\n".join(lines), encoding="utf-8")
-    source = tmp_path_factory.mktemp("source")
-    for path in PLUGIN.rglob("*"):  # a copy, since building leaves files behind
-        if path.is_file() and path.suffix in (".py", ".toml", ".md"):
-            (source / path.relative_to(PLUGIN)).parent.mkdir(exist_ok=True)
-            (source / path.relative_to(PLUGIN)).write_bytes(path.read_bytes())
-    builds = "from setuptools.command import bdist_wheel"  # older ones need another distribution for it
-    isolation = ["--no-build-isolation"] if run(made, "-c", builds, cwd=folder).returncode == 0 else []
-    pip = sys.executable, "-m", "pip", "--python", made
-    done = run(*pip, "install", "--no-deps", "--disable-pip-version-check", *isolation, source, cwd=folder)
-    if done.returncode and (cause := re.search("No module named pip|.*No matching distribution.*", done.stderr)):
-        pytest.skip(f"pip cannot install here: {cause[0]}")
-    assert done.returncode == 0, done.stderr
+    made = environment(tmp_path_factory.mktemp("environment"))
+    install(made, copied(PLUGIN, tmp_path_factory.mktemp("source") / "plugin"))
     return made
 
 

@@ -42,15 +42,15 @@ GENERATOR_ORDER = """
     rule structured_rules check groups variants autogen read
     derivative_model foreign_formulas kernel_modules derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views metas bindings targets render write run_tests cli
+    names annotations views elementwise metas bindings targets render write run_tests cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
-    errors plugins sizes keys state dtypes devices overlap metadata values subclassing tensor results rules fake
-    registry_lock lost registrations forward_rules dispatch_table table_calculator conversion signature introspection
-    returns adapters
-    wrapped_numbers plain_arrays dispatch_errors compose
-    overloads entries dispatcher packets registry ops_namespace dispatch kernel_handles _schema types tags schema_tags
-    schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    errors missing interrupts forks registry_lock
+    plugins places sizes keys state dtypes devices overlap metadata values subclassing tensor checks
+    results rules fake lost registrations wrong_results forward_rules dispatch_table table_calculator conversion
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors compose overloads entries
+    function_schema overload_facts dispatcher packets registry ops_namespace dispatch kernel_handles _schema types
+    tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

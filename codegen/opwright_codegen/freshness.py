@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -17,7 +18,7 @@ from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernel_modules import module_files
 from opwright_codegen.write import MANIFEST, manifest_names, replace_file
 
-__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files"]
+__all__ = ["fresh_folders", "generator_files", "keep_stamp", "kernel_files", "named_modules"]
 
 _STAMP = Path("__pycache__", "opwright.stamp")
 
@@ -32,11 +33,21 @@ def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path
         return None
 
 
-def keep_stamp(base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> None:
-    """Remember that the folders are what a run with these options and inputs gives."""
+def named_modules(base: Path) -> list[str]:
+    """The modules that the schemas of the last run name by path: which they are is known when these are read."""
+    try:
+        return [str(name) for name in json.loads((base / _STAMP).read_bytes())["named"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def keep_stamp(
+    base: Path, options: str, inputs: Sequence[Path], folders: Sequence[Path], named: Iterable[str] = ()
+) -> None:
+    """Remember that the folders are what a run with these options and inputs gives, some of which were `named`."""
     names = [_relative(folder, base) for folder in folders]
     with suppress(OSError):  # then the next run is slower
-        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names})
+        text = json.dumps({"hash": _hash(options, inputs, folders), "folders": names, "named": sorted(named)})
         (base / _STAMP).parent.mkdir(exist_ok=True)
         replace_file(base / _STAMP, text)
 
@@ -65,7 +76,7 @@ def _relative(folder: Path, base: Path) -> str:
 
 def _hash(options: str, inputs: Sequence[Path], folders: Sequence[Path]) -> str:
     """Raises OSError when one of the files is missing."""
-    total = hashlib.sha256(options.encode("utf-8", "surrogateescape"))
+    total = hashlib.sha256(f"{sys.version} {options}".encode("utf-8", "surrogateescape"))
     for path in (*inputs, *generator_files()):
         _add(total, path)
     for folder in folders:

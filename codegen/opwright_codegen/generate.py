@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opwright_codegen.config import Config
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files
+from opwright_codegen.freshness import fresh_folders, generator_files, keep_stamp, kernel_files, named_modules
 from opwright_codegen.used_packages import UsedPackage
 from opwright_codegen.write import MANIFEST, Changes, compare, content_hash, depfile, manifest_names, replace_file
 
@@ -29,7 +29,8 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one run of the generator works on. `project` is the folder of the configuration that names its schemas."""
+    """What one run of the generator works on. `project` is the folder of the configuration that names its schemas;
+    `named` are the modules that schemas name by path, as far as they were read."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -43,6 +44,7 @@ class Job:
     gradients: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     project: Path | None = None
+    named: set[str] = field(default_factory=set)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -69,9 +71,10 @@ class Job:
 
     def inputs(self) -> tuple[Path, ...]:
         """All files that the output follows from, those of the generator aside."""
-        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()))
+        modules = (*self.kernels, *self.rules, *(self.gradients if self.derivatives else ()), *sorted(self.named))
         used = (path for package in self.used_packages() for path in package.files())
-        return (*self.data, *kernel_files(modules, self.roots), *used)
+        settings = (path for path in (self.root / "pyproject.toml",) if path.is_file())
+        return (*self.data, *dict.fromkeys(kernel_files(modules, self.roots)), *used, *settings)
 
     @property
     def data(self) -> tuple[Path, ...]:
@@ -123,6 +126,7 @@ def job_of(config: Config, arguments: Namespace) -> Job:
 def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
     """Bring the output up to date, or say what that would change. The exit status: 1 if `--check` finds a change."""
     start = time.perf_counter()
+    job.named.update(named_modules(job.base))
     inputs = job.inputs()
     folders = None if job.only or arguments.force else fresh_folders(job.base, job.options(), inputs)
     if folders is not None:
@@ -131,7 +135,9 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
             count = len(manifest_names(folder))
             print(f"{_shown(folder)}: up to date, {_count(count, 'file')}", file=out)
         return 0
+    job.named.clear()
     found, times = _changes(job, arguments.force)
+    inputs = job.inputs()
     looks_only = arguments.check or arguments.diff or arguments.dry_run
     if arguments.diff:
         for changes in found:
@@ -144,7 +150,7 @@ def generate(job: Job, arguments: Namespace, out: TextIO) -> int:
             changes.apply()
     if not looks_only or not any(found):
         if not job.only:
-            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found])
+            keep_stamp(job.base, job.options(), inputs, [changes.folder for changes in found], job.named)
         _write_depfile(arguments.depfile, [changes.folder for changes in found], inputs)
     if arguments.diff:
         return 1 if arguments.check and any(found) else 0
@@ -188,7 +194,7 @@ def gradient_modules(job: Job) -> KernelModules:
     """The modules of backward functions."""
     from opwright_codegen.kernel_modules import KernelModules
 
-    return KernelModules(job.gradients, job.roots, of="backward function")
+    return KernelModules(job.gradients, job.roots, of="backward function", named=job.named)
 
 
 def render_namespace(
@@ -212,8 +218,8 @@ def render_namespace(
         chosen,
         package,
         only=job.only or None,
-        kernels=KernelModules(job.kernels, job.roots),
-        rules=KernelModules(job.rules, job.roots, of="rule"),
+        kernels=KernelModules(job.kernels, job.roots, named=job.named),
+        rules=KernelModules(job.rules, job.roots, of="rule", named=job.named),
         strict=job.strict,
         derivatives=derivatives,
         gradients=gradient_modules(job),

@@ -33,7 +33,7 @@ _MODULES = {
     "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
     "opwright.devices": ("Device", "is_array"),
     "opwright.dispatcher": ("Operator", "declare"),
-    "opwright.dtypes": ("DType",),
+    "opwright.dtypes": ("DType", "plain_dtypes"),
     "opwright.fake": ("array_module",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),

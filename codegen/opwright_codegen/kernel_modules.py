@@ -65,11 +65,14 @@ class KernelModules:
     """The functions of some modules, of all modules of a package where one is named; and of others by their path.
 
     `roots` are folders to look for modules in before the installed ones. A missing module raises SchemaError when a
-    function is asked for.
+    function is asked for. Modules of functions that are asked for by their path are added to `named`.
     """
 
-    def __init__(self, modules: Sequence[str], roots: Sequence[Path] = (), *, of: str = "kernel") -> None:
+    def __init__(
+        self, modules: Sequence[str], roots: Sequence[Path] = (), *, of: str = "kernel", named: set[str] | None = None
+    ) -> None:
         self._roots = tuple(roots)
+        self._named = named if named is not None else set()
         self._modules = tuple(modules)
         self._of = of
 
@@ -116,6 +119,7 @@ class KernelModules:
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """The function that `module:name` says. Raises SchemaError when there is none."""
+        self._named.add(module)
         for part, path in module_files(module, self._roots, span):
             if part == module:
                 functions = _functions(part, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
@@ -56,6 +57,8 @@ _PYTHON_OPERATORS = frozenset(
     )
 ) | {"__neg__", "__pos__", "__abs__", "__invert__"}
 
+
+_KEYWORDS_OF_ATEN = ("from",)  # `random_.from(Tensor(a!) self, int from, …)`; the stubs call it `from_`
 
 # The names that defaults may be, by type; and those of an int, which are numbers of ATen's.
 _ENUMS = {
@@ -173,8 +176,9 @@ def _of_type(type: Type, part: Literal["argument", "return"], index: int, variab
 
 
 def _of_argument(argument: Argument, index: int) -> Iterator[_Problem]:
-    if argument.name in ("None", "True", "False"):
-        yield _Problem("reserved-name", f"no argument can be called {argument.name}", "argument name", index)
+    if keyword.iskeyword(argument.name) and argument.name not in _KEYWORDS_OF_ATEN:
+        message = f"no argument can be called {argument.name}, a word of Python's: no call could pass it by name"
+        yield _Problem("reserved-name", message, "argument name", index, f"write {argument.name}_, or another name")
     if argument.default is not None and not _fits(argument.default.value, argument.type):
         message = f"the default {argument.default} of '{argument.name}' is not of type {argument.type}"
         hint = _default_hint(argument)

@@ -1594,24 +1594,6 @@ def broadcast_to(self: Tensor, size: list[int]) -> Tensor:
     return result
 
 
-# unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
-def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops._split(self, split_size, dim)
-    return result
-
-
-# unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-def unsafe_split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops._split_with_sizes(self, split_sizes, dim)
-    return result
-
-
-# unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
-def unsafe_chunk_default(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops._chunk(self, chunks, dim)
-    return result
-
-
 # swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     result: Tensor = ops.transpose_(self, axis0, axis1)

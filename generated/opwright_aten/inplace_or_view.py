@@ -767,14 +767,6 @@ def alias(below: Kernel) -> Kernel:
     return kernel
 
 
-# detach(Tensor(a) self) -> Tensor(a)
-def detach(below: Kernel) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        return mark_view(below(self))
-
-    return kernel
-
-
 # view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def view_default(below: Kernel) -> Kernel:
     def kernel(self: Tensor, size: list[int]) -> Tensor:
@@ -923,14 +915,6 @@ def _reshape_alias(below: Kernel) -> Kernel:
 def unfold(below: Kernel) -> Kernel:
     def kernel(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         return mark_view(below(self, dimension, size, step))
-
-    return kernel
-
-
-# view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
-def view_dtype(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, dtype: DType) -> Tensor:
-        return mark_view(below(self, dtype))
 
     return kernel
 

@@ -24039,7 +24039,7 @@ _unfold = declare(
     "aten::unfold",
     "(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     (("self", "Tensor"), ("dimension", "int"), ("size", "int"), ("step", "int")),
-    where="schemas/views.yaml:296",
+    where="schemas/views.yaml:294",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24087,7 +24087,7 @@ _view_dtype = declare(
     "aten::view.dtype",
     "(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     (("self", "Tensor"), ("dtype", "ScalarType")),
-    where="schemas/views.yaml:302",
+    where="schemas/views.yaml:300",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24123,7 +24123,7 @@ _view_as_real = declare(
     "aten::view_as_real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:308",
+    where="schemas/views.yaml:306",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24159,7 +24159,7 @@ _view_as_complex = declare(
     "aten::view_as_complex",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:314",
+    where="schemas/views.yaml:312",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24195,7 +24195,7 @@ _real = declare(
     "aten::real",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:320",
+    where="schemas/views.yaml:318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24231,7 +24231,7 @@ _imag = declare(
     "aten::imag",
     "(Tensor(a) self) -> Tensor(a)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:323",
+    where="schemas/views.yaml:321",
     tags=("pt2_compliant_tag",),
 )
 
@@ -24267,7 +24267,7 @@ _t_ = declare(
     "aten::t_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:328",
+    where="schemas/views.yaml:326",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24303,7 +24303,7 @@ _transpose_ = declare(
     "aten::transpose_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:334",
+    where="schemas/views.yaml:332",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24343,7 +24343,7 @@ _swapaxes_ = declare(
     "aten::swapaxes_",
     "(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)",
     (("self", "Tensor"), ("axis0", "int"), ("axis1", "int")),
-    where="schemas/views.yaml:340",
+    where="schemas/views.yaml:338",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24383,7 +24383,7 @@ _swapdims_ = declare(
     "aten::swapdims_",
     "(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     (("self", "Tensor"), ("dim0", "int"), ("dim1", "int")),
-    where="schemas/views.yaml:346",
+    where="schemas/views.yaml:344",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24423,7 +24423,7 @@ _unsqueeze_ = declare(
     "aten::unsqueeze_",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:352",
+    where="schemas/views.yaml:350",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24461,7 +24461,7 @@ _squeeze__default = declare(
     "aten::squeeze_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:358",
+    where="schemas/views.yaml:356",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24495,7 +24495,7 @@ _squeeze__dim = declare(
     "aten::squeeze_.dim",
     "(Tensor(a!) self, int dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int")),
-    where="schemas/views.yaml:364",
+    where="schemas/views.yaml:362",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24531,7 +24531,7 @@ _squeeze__dims = declare(
     "aten::squeeze_.dims",
     "(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     (("self", "Tensor"), ("dim", "int[]")),
-    where="schemas/views.yaml:370",
+    where="schemas/views.yaml:368",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24569,7 +24569,7 @@ _as_strided_ = declare(
     "aten::as_strided_",
     "(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     (("self", "Tensor"), ("size", "SymInt[]"), ("stride", "SymInt[]"), ("storage_offset", "SymInt?", None)),
-    where="schemas/views.yaml:376",
+    where="schemas/views.yaml:374",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24617,7 +24617,7 @@ _detach_ = declare(
     "aten::detach_",
     "(Tensor(a!) self) -> Tensor(a!)",
     (("self", "Tensor"),),
-    where="schemas/views.yaml:382",
+    where="schemas/views.yaml:380",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 
@@ -24654,7 +24654,7 @@ _resize_as_ = declare(
     "(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     (("self", "Tensor"), ("the_template", "Tensor"), ("memory_format", "MemoryFormat?", None)),
     kwarg_only=2,
-    where="schemas/views.yaml:388",
+    where="schemas/views.yaml:386",
     tags=("inplace", "inplace_view", "pt2_compliant_tag"),
 )
 

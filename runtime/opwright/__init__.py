@@ -17,6 +17,18 @@ from opwright.autograd import (
     no_grad,
     set_grad_enabled,
 )
+from opwright.checks import (  # noqa: F401 (private in PyTorch, too, and in nearly every fake kernel)
+    _assert,
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_tensor_all_with,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from opwright.construction import as_tensor, from_dlpack, from_numpy, tensor
 from opwright.devices import Device as device
 from opwright.devices import register_backend
@@ -63,6 +75,7 @@ from opwright.errors import (
 )
 from opwright.generator import Generator, default_generator, initial_seed, manual_seed, seed
 from opwright.keys import DispatchKey
+from opwright.missing import missing_attribute as _missing_attribute
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
 from opwright.promotion import can_cast, promote_types, result_type
@@ -234,7 +247,7 @@ _LAZY = ("_subclasses", "autocast", "fake", "fake_profile", "python_dispatch", "
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _import_module(f"opwright.{name}")
-    raise AttributeError(f"module 'opwright' has no attribute {name!r}")
+    raise _missing_attribute(f"module 'opwright' has no attribute {name!r}", name, __dir__())
 
 
 def __dir__() -> list[str]:

@@ -7,13 +7,21 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
+from opwright.forks import wait_before_forks
 from opwright.options import Layout, MemoryFormat
 
 if TYPE_CHECKING:
+    from opwright_codegen.schema import Argument as ParsedArgument
     from opwright_codegen.schema import FunctionSchema
+    from opwright_codegen.schema import FunctionSchema as ParsedSchema
+    from opwright_codegen.schema import Return as ParsedReturn
     from opwright_codegen.types import Type
+    from opwright_codegen.types import Type as ParsedType
 
-__all__ = ["located", "operator_functions", "operator_parts", "parse", "parse_definition", "spell"]
+__all__ = [
+    "ParsedArgument", "ParsedReturn", "ParsedSchema", "ParsedType", "located", "operator_functions", "operator_parts",
+    "parse", "parse_definition", "spell",
+]  # fmt: skip
 
 # What a definition at run time is refused for, beyond its syntax. The further rules for schema files (how out and
 # in-place variants look) are not asked of it: PyTorch does not either.
@@ -38,6 +46,7 @@ _WORDS: Final[dict[str, Any]] = {
 }
 
 
+@wait_before_forks
 def parse(text: str) -> FunctionSchema:
     """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
     from opwright_codegen.errors import SchemaError
@@ -111,6 +120,7 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
     return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
 
 
+@wait_before_forks
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:

@@ -34,7 +34,7 @@ from opwright.keys import (
     DispatchKey,
     KeySet,
 )
-from opwright.plain_arrays import call_with_arrays, unwrap
+from opwright.plain_arrays import call_with_arrays
 from opwright.registrations import (
     ArrayKernel,
     BackendSelect,
@@ -62,7 +62,7 @@ Function = Callable[..., Any]
 def compose(operator: Operator, keys: int) -> Function:
     """The kernel for a keyset. The lock is held and what it needs is loaded. Raises DispatchError."""
     kernel = _chain(operator, _start(keys))
-    if keys & INFERENCE:
+    if keys & INFERENCE and not any(alias is not None for alias in operator.signature.aliases):
         return _for_autograd("inference", "making", kernel)
     if keys & BACKENDS and not keys & ADINPLACEORVIEW and operator.signature.written:
         return _for_autograd("inference", "checking", kernel, operator.signature.written)
@@ -239,8 +239,6 @@ def compose_arrays(operator: Operator) -> Function:
     match kernel:
         case Shim(arrays=function) if function is not None:
             return function
-        case Composite(function) if not operator.signature.written:
-            return lambda *args: unwrap(function(*args))
         case _:
             return lambda *args: call_with_arrays(operator, args)
 

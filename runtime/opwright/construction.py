@@ -30,7 +30,7 @@ from opwright.metadata import cast_array
 from opwright.promotion import promote, scalar_dtype
 from opwright.state import active_modes
 from opwright.storage import Extra, Storage, new_array
-from opwright.tensor import Tensor, unsupported_dtype, wrap
+from opwright.tensor import Tensor, check_steps, unsupported_dtype, without_subclass, wrap
 
 
 def tensor(
@@ -82,13 +82,11 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
+    array = without_subclass(array)
     if array.dtype not in CANONICAL:
         kind = ValueError if array.dtype.newbyteorder("=") in CANONICAL else TypeError
         raise kind(unsupported_dtype(array))
-    if any(stride % array.itemsize for stride in array.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
+    check_steps(array)
     if not array.flags.writeable:
         warnings.warn(
             "The given NumPy array is not writable: writing to this tensor fails; opwright.tensor(array) copies it.",
@@ -124,6 +122,8 @@ def _new_array(data: Any, dtype: DType | None, device: object) -> Array:
     if isinstance(data, Tensor):
         data, device = data.array, data.device if device is None else device
     if is_array(data):
+        if isinstance(data, np.ndarray) and type(data) is not np.ndarray:
+            data = without_subclass(data)
         backend = backend_of(data)
         if device is None:
             device = backend.device(data)
@@ -211,7 +211,7 @@ def _leaf(value: Any) -> Any:
     if isinstance(value, Tensor) or is_array(value):
         if len(value.shape):
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return np.asarray(value)[()]
+        return without_subclass(value)[()]
     if isinstance(value, Sequence):
         raise ValueError(f"expected a number, but got a sequence: {type(value).__name__}; the nesting is uneven")
     raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")

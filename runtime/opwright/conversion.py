@@ -11,7 +11,7 @@ import functools
 import operator
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -81,7 +81,7 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
     def to_list(value: Any) -> list[Any]:
         if isinstance(value, (Tensor, np.ndarray)) and len(value.shape) == 1:
             value = value.tolist()
-        if not isinstance(value, (list, tuple, range)):  # `list | tuple` would be made anew at each call
+        if not isinstance(value, (list, tuple, range)) and not _is_sequence(value):
             if size is None:
                 raise Mismatch
             return [convert(value)] * size
@@ -94,6 +94,11 @@ def _list_of(convert: Convert, size: int | None) -> Convert:
         return result
 
     return to_list
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether the value is a sequence of another class, of a user's."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview))
 
 
 def _one_element(value: Any) -> Any:

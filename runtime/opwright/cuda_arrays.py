@@ -9,16 +9,17 @@ import numpy as np
 
 from opwright import keys
 from opwright.devices import Array, Backend, element_strides
+from opwright.errors import DispatchError
 
 __all__ = ["cuda_backend"]
 
 
 def cuda_backend() -> Backend:
-    """The backend. Raises RuntimeError where there is no CuPy."""
+    """Return the backend. Raises DispatchError where there is no CuPy."""
     try:
         import cupy
     except ImportError as error:
-        raise RuntimeError("CUDA needs CuPy: install opwright[cuda]") from error
+        raise DispatchError("CUDA needs CuPy: install opwright[cuda]") from error
 
     def from_numpy(array: np.ndarray[Any, Any], index: int | None) -> Array:
         if index is None:

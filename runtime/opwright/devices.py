@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
@@ -20,6 +19,7 @@ from opwright import keys, layouts, plugins
 from opwright.dtypes import DType, as_dtype
 from opwright.errors import RegistrationError
 from opwright.layouts import Shape
+from opwright.registry_lock import RegistryLock
 
 Array = Any
 _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
@@ -160,7 +160,7 @@ class Backend:
 
 
 _PRIVATE_USE = ("PrivateUse1", "PrivateUse2", "PrivateUse3")
-_lock = threading.RLock()
+_lock = RegistryLock()
 _by_name: dict[str, Backend] = {}
 _by_type: dict[type, Backend] = {}
 _devices: dict[tuple[str, int | None], Device] = {}

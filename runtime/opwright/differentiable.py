@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
 
+_OWN_KEYS = GRAD | VIEW | PYTHON | TANGENT  # of the tensor, whatever its memory is
+
+
 class Differentiable:
     """The part of Tensor that is about gradients; Tensor is the only class that derives from it."""
 
@@ -40,12 +43,7 @@ class Differentiable:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made this tensor."""
-        self._refresh()
-        if not self.keys & GRAD:
-            return True
-        from opwright.autograd.nodes import AccumulateGrad
-
-        return type(self.edge) is AccumulateGrad
+        return self.grad_fn is None
 
     @property
     def requires_grad(self) -> bool:
@@ -62,24 +60,29 @@ class Differentiable:
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
         """Turn the recording of gradients on or off, and return the tensor."""
+        from opwright.autograd.nodes import AccumulateGrad, NoHistory
+
+        # (what a write made of the history since is not asked for, as in PyTorch)
+        is_leaf = self.edge is None or type(self.edge) in (AccumulateGrad, NoHistory)
         if not requires_grad:
-            if not self.is_leaf:
+            if not is_leaf:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
-            self.keys &= ~GRAD
-            self.edge = None
-        elif self.edge is None:
+            if self.edge is not None:
+                from opwright.autograd.recording import leave_graph
+
+                leave_graph(self)
+        elif is_leaf:
             check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
-            from opwright.autograd import modes, nodes
+            from opwright.autograd import modes, recording
 
             if self.is_inference() and not modes.is_inference_mode_enabled():
                 raise RuntimeError(
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
-            self.keys |= GRAD
-            self.edge = nodes.AccumulateGrad(self)
+            recording.make_leaf(self)
         return self  # type: ignore[no-any-return]
 
     def is_inference(self) -> bool:
@@ -93,14 +96,13 @@ class Differentiable:
         edge = self.edge
         if edge is None:
             return None
-        from opwright.autograd.nodes import AccumulateGrad, node_of
+        from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
 
-        return None if type(edge) is AccumulateGrad else node_of(edge)
+        return None if type(edge) in (AccumulateGrad, NoHistory) else node_of(edge)
 
     @property
     def output_nr(self) -> int:
         """Which result of `grad_fn` this is."""
-        self._refresh()
         return self.edge[1] if type(self.edge) is tuple else 0
 
     def _refresh(self) -> None:
@@ -162,7 +164,12 @@ class Differentiable:
 
         if self.keys & PYTHON:  # its class makes it
             return self.detach()  # type: ignore[no-any-return]
-        return wrap(self.array)
+        made = wrap(self.array)
+        if self.extra is not None and self.extra.storage is not None:
+            made.extra = Extra(self.extra.storage.apart())
+        if self.is_inference():
+            made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
+        return made
 
     @data.setter
     def data(self: Any, value: Tensor) -> None:
@@ -173,15 +180,14 @@ class Differentiable:
         from opwright.autograd.nodes import AccumulateGrad
 
         is_leaf = type(self.edge) is AccumulateGrad
-        if is_leaf:
+        if self.requires_grad:
             check_differentiable(value.dtype, "data set to a tensor that requires gradients must be floating point")
+        version = storage_of(self).version
+        self.keys = self.keys & _OWN_KEYS | value.keys & ~_OWN_KEYS  # an inference tensor makes one of it
         set_array(self, value.array)
-        storage = storage_of(value)
-        if self.extra is None:
-            self.extra = Extra()
-        self.extra.storage = storage
+        self.extra.storage = storage_of(value).apart(version)
         if is_leaf:
-            self.edge.retarget(self)
+            self.edge = self.edge.follow(self)
 
     def backward(
         self: Any,
@@ -210,7 +216,7 @@ class Differentiable:
     @property
     def retains_grad(self: Any) -> bool:
         """Whether `retain_grad` was called on this tensor, which is no leaf."""
-        if self.is_leaf:
+        if self.edge is None:
             return False
         from opwright.autograd.recording import retains_grad
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright import plugins
 from opwright.compose import compose, compose_arrays, find_unloaded
 from opwright.conversion import Mismatch
-from opwright.entries import Entries
 from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownSignature
 from opwright.keys import ARRAYS, DispatchKey, KeySet
 from opwright.keywords import given_by_name, translated
-from opwright.lost import lost_operators
+from opwright.lost import lost_definitions, lost_operators, why_lost
+from opwright.missing import did_you_mean
+from opwright.overload_facts import OverloadFacts, QualifiedName
 from opwright.overloads import drop_if_empty, overloads, shared_overloads
 from opwright.plain_arrays import call_with_arrays, check_tensors, is_all_numpy
 from opwright.registrations import (
@@ -33,7 +34,6 @@ from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright.forward_rules import ForwardRule
-    from opwright.packets import Packet
 
 __all__ = ["Operator", "declare", "find_operator", "operators"]
 
@@ -43,7 +43,7 @@ Kernel = Callable[..., Any]
 operators: Final[dict[str, Operator]] = {}
 
 
-class Operator(Entries):
+class Operator(OverloadFacts):
     """One overload of an operator, `aten::add.Tensor`: its declaration, and a table from keysets to composed kernels.
 
     `arguments` are (name, type text) or (name, type text, default); those from `kwarg_only` on are keyword-only.
@@ -67,7 +67,8 @@ class Operator(Entries):
         where: str = "",
         tags: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(name, where)
+        super().__init__(QualifiedName(name), where)
+        self._shown_schema = None
         self.namespace, _, rest = name.partition("::")
         self.base, _, self.overload = rest.partition(".")
         self.declaration = declaration
@@ -92,6 +93,7 @@ class Operator(Entries):
             packet.changed()
             for lost in (name, f"{self.namespace}::{self.base}"):
                 lost_operators.forget(lost)
+                lost_definitions.forget(lost)
 
     @property
     def signature(self) -> Signature:
@@ -99,33 +101,6 @@ class Operator(Entries):
         if self._signature is None:
             self._signature = Signature(self)
         return self._signature
-
-    @property
-    def schema(self) -> Any:
-        """The parsed schema, an `opwright_codegen.schema.FunctionSchema`; parsed anew at each use."""
-        from opwright import _schema
-
-        return _schema.parse(self.name + self.declaration)
-
-    @property
-    def _schema(self) -> Any:  # PyTorch's name
-        return self.schema
-
-    @property
-    def siblings(self) -> dict[str, Operator]:
-        """All overloads of the name, this one too, by overload name."""
-        return overloads[f"{self.namespace}::{self.base}"].operators
-
-    @property
-    def overloadpacket(self) -> Packet:
-        """The packet of all overloads of the name."""
-        from opwright.packets import find_packet
-
-        return find_packet(f"{self.namespace}::{self.base}")
-
-    @property
-    def __name__(self) -> str:
-        return f"{self.base}.{self.overload or 'default'}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self.straight_stub is not None and not kwargs:
@@ -289,9 +264,6 @@ class Operator(Entries):
     def __reduce__(self) -> tuple[Callable[[str], Operator], tuple[str]]:
         return find_operator, (self.name,)
 
-    def __str__(self) -> str:
-        return f"{self.namespace}.{self.base}.{self.overload or 'default'}"
-
     def __repr__(self) -> str:
         return f"<Operator {self.name}{self.declaration}>"
 
@@ -306,7 +278,8 @@ def find_operator(name: str) -> Operator:
         plugins.load()
     found = operators.get(name)
     if found is None:
-        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
+        why = why_lost(name) or did_you_mean(name, operators)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return found
 
 

@@ -133,6 +133,11 @@ def _why_not(dtype: DType) -> str:
     return f"the supported dtypes are {', '.join(str(known) for known in CANONICAL)}"
 
 
+def plain_dtypes(kinds: str) -> frozenset[DType]:
+    """Return the dtypes that kernels compute in themselves (none of 16 bits), of NumPy's kinds: `"fc"`."""
+    return frozenset(dtype for dtype in CANONICAL if dtype.kind in kinds and dtype not in REDUCED)
+
+
 def get_default_dtype() -> DType:
     """The dtype of Python floats and of factories that are given none: float32 until it is set."""
     return _default

@@ -28,7 +28,7 @@ class SchemaInferenceError(ValueError):
 
 
 class DispatchError(NotImplementedError):
-    """No kernel serves the call. The message lists what is registered."""
+    """No kernel serves the call, or no backend its device. The message says what is registered, or to be installed."""
 
 
 class ArgumentError(DispatchError, TypeError):

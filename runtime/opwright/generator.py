@@ -14,6 +14,8 @@ import numpy as np
 
 from opwright.devices import Device, as_device
 from opwright.dtypes import REDUCED, DType, float32, float64
+from opwright.forks import hold_over_forks
+from opwright.registry_lock import RegistryLock
 
 __all__ = ["Generator", "default_generator", "generator_of", "initial_seed", "manual_seed", "seed"]
 
@@ -28,13 +30,14 @@ _STATE: Final = struct.Struct(f"<QiiQ{_KEY_WORDS}Qdddi4xf?3x")
 class Generator:
     """A source of random numbers for one device. Safe to share between threads; each call draws in one piece."""
 
-    __slots__ = ("_bits", "_device", "_lock", "_next_normal", "_seed")
+    __slots__ = ("__weakref__", "_bits", "_device", "_lock", "_next_normal", "_seed")
 
     def __init__(self, device: str | Device = "cpu") -> None:
         self._device = as_device(device)
         self._lock = threading.RLock()
         self._bits = np.random.MT19937()
         self.manual_seed(_DEFAULT_SEED)
+        hold_over_forks(self)
 
     @property
     def device(self) -> Device:
@@ -87,6 +90,26 @@ class Generator:
     def clone_state(self) -> Generator:
         """Another generator at the same place of the same stream."""
         return Generator(self._device).set_state(self.get_state())
+
+    def hold_for_fork(self, patience: float) -> bool:
+        """Let no other thread draw; return whether that was possible within so many seconds (Note [Forks])."""
+        if not self._lock.acquire(timeout=patience):
+            return False
+        if not self._bits.lock.acquire(timeout=patience):
+            self._lock.release()
+            return False
+        return True
+
+    def release_after_fork(self) -> None:
+        """Let all threads draw again."""
+        self._bits.lock.release()
+        self._lock.release()
+
+    def renew(self) -> None:
+        """Start again from the seed, in a child process whose parent another thread was drawing in."""
+        self._lock = threading.RLock()
+        self._bits = np.random.MT19937()
+        self.manual_seed(self._seed)
 
     def _set_words(self, words: Values, place: int) -> None:
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": place}}
@@ -204,7 +227,7 @@ def _restore(device: Device, state: Values) -> Generator:
 
 
 default_generator: Final = Generator()
-_lock = threading.Lock()
+_lock = RegistryLock()
 _generators: dict[Device, Generator] = {default_generator.device: default_generator}
 _last_seed: int | None = None
 

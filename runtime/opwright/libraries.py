@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import weakref
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ from opwright.errors import RegistrationError
 from opwright.keys import DispatchKey, KeySet
 from opwright.lost import lost_kernels, lost_operators
 from opwright.ops_namespace import forget
-from opwright.registrations import Boxed, Key, UserKernel, Wrapper, fallthrough_kernel, kernels, lock
+from opwright.places import Place, caller
+from opwright.registrations import Boxed, Key, UserKernel, Wrapper, fallbacks, fallthrough_kernel, kernels, lock
 from opwright.registry import Removable, as_key, generated_namespaces, register, register_fallback
 from opwright.schema_tags import check_tagged
 from opwright.tags import as_tags
@@ -24,7 +25,7 @@ __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name
 
 _KINDS: Final = ("DEF", "FRAGMENT", "IMPL")
 _RESERVED: Final = ("prim",)
-_definers: Final[dict[str, str]] = {}  # the namespaces of DEF libraries, and where these were made
+_definers: Final[dict[str, Contents]] = {}  # of the DEF library of each namespace
 
 
 class Library:
@@ -48,9 +49,9 @@ class Library:
         self.kind = kind
         self.dispatch_key: Key | None = as_key(dispatch_key) if dispatch_key else None
         self.where = caller()
-        self._contents = Contents(ns, kind == "DEF", self.where)
-        self._finalize = weakref.finalize(self, lock.when_free, self._contents.collect)
-        self._finalize.atexit = False  # nobody is left to see it
+        with lock:
+            self._contents = Contents(ns, kind == "DEF", self.where)
+            self._keep = lock.watch(self, self._contents.collect)
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: str | Iterable[str] | None = ()) -> str:
         """Define an operator, `f.overload(Tensor x) -> Tensor`, and return its name within the namespace.
@@ -70,9 +71,13 @@ class Library:
         check_tagged(parsed, given)
         declaration, arguments, kwarg_only = _schema.operator_parts(parsed)
         name = str(parsed.name) if parsed.name.namespace else f"{self.ns}::{parsed.name}"
+        where = caller()
         with lock:
             self._check_alive()
-            operator = Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=caller(), tags=given)
+            known = operators.get(name)
+            if known is not None and where.is_rerun_of(known.where):
+                known.undefine()  # its kernels serve the operator that takes its place
+            operator = Operator(name, declaration, arguments, kwarg_only=kwarg_only, where=where, tags=given)
             self._contents.operators.append(operator)
         return name.removeprefix(f"{self.ns}::")
 
@@ -100,6 +105,7 @@ class Library:
         where = caller()
         with lock:
             self._check_alive()
+            earlier = _earlier(name, key)
             if not allow_override:
                 _check_free(name, key)
             if key is DispatchKey.Meta and kernels.get(name, {}).get(DispatchKey.CompositeImplicitAutograd):
@@ -109,6 +115,8 @@ class Library:
                 )
             self._contents.handles.append(register(name, _name(key), kernel, where=where))
             lost_kernels.forget(name)
+        if key is not DispatchKey.Meta and earlier is not None and not where.is_rerun_of(earlier):
+            _warn_of_override(name, key, earlier, where)
 
     def fallback(
         self, fn: Callable[..., Any] | Wrapper, dispatch_key: DispatchKey | str = "", *, with_keyset: bool = False
@@ -128,6 +136,12 @@ class Library:
         where = caller()
         with lock:
             self._check_alive()
+            known = next((each for each in fallbacks.get(as_key(key), ()) if isinstance(each.where, Place)), None)  # type: ignore[call-overload]
+            if known is not None and not where.is_rerun_of(known.where):
+                raise RegistrationError(
+                    f"{key} has a fallback already, registered at {known.where}: there is one for a key, and this one, "
+                    f"at {where}, would hide it. Destroy the Library of the first"
+                )
             self._contents.handles.append(register_fallback(key, kernel, where=where))
 
     def register_fake(
@@ -149,16 +163,18 @@ class Library:
 
     _register_fake = register_fake  # PyTorch's name
 
-    def keep(self, handle: Removable) -> None:
-        """Have a registration made elsewhere end with the library. Raises RegistrationError if it was destroyed."""
+    def keep(self, *make: Callable[[], Removable]) -> None:
+        """Call each to register something that ends with the library. Raises RegistrationError if it was destroyed."""
         with lock:
             self._check_alive()
-            self._contents.handles.append(handle)
+            for each in make:
+                self._contents.handles.append(each())
 
     def destroy(self) -> None:
         """Take back everything the library defined and registered. Doing so again has no effect."""
-        self._finalize.detach()
-        self._contents.take_back()
+        with lock:
+            self._keep()
+            self._contents.take_back()
 
     _destroy = destroy  # PyTorch's name
 
@@ -193,9 +209,10 @@ class Library:
 
 
 class Contents:
-    """What a library added; apart from it, so that it can be taken back when the library is garbage."""
+    """What a library added; apart from it, so that it can be taken back when the library is garbage. Made and changed
+    with the lock held."""
 
-    def __init__(self, ns: str, is_definer: bool, where: str) -> None:
+    def __init__(self, ns: str, is_definer: bool, where: Place) -> None:
         self.ns = ns
         self.is_definer = is_definer
         self.where = where
@@ -203,13 +220,17 @@ class Contents:
         self.handles: list[Removable] = []
         self.is_destroyed = False
         if is_definer:
-            with lock:
-                earlier = generated_namespaces.get(ns) or _definers.setdefault(ns, where)
-                if earlier is not where:
-                    raise RegistrationError(
-                        f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
-                        f"at {where}; make it a FRAGMENT to add to it"
-                    )
+            known = _definers.get(ns)
+            if known is not None and where.is_rerun_of(known.where):
+                known.take_back()
+                known = None
+            earlier = generated_namespaces.get(ns) or (known and known.where)
+            if earlier:
+                raise RegistrationError(
+                    f"only one Library can be the DEF of namespace {ns}: the first was made at {earlier}, this one "
+                    f"at {where}; make it a FRAGMENT to add to it"
+                )
+            _definers[ns] = self
 
     def take_back(self) -> None:
         """Remove everything, newest first."""
@@ -221,7 +242,7 @@ class Contents:
                 operator = self.operators.pop()
                 operator.undefine()
                 forget(operator.namespace, operator.base)
-            if self.is_definer and _definers.get(self.ns) is self.where:
+            if self.is_definer and _definers.get(self.ns) is self:
                 del _definers[self.ns]
 
     def collect(self) -> None:
@@ -267,6 +288,30 @@ def _check_free(name: str, key: Key) -> None:
             )
 
 
+def _earlier(name: str, key: Key) -> str | None:
+    """Where the kernel that serves an operator's key was registered. The lock is held."""
+    known = kernels.get(name, {}).get(key)
+    return known[-1].where or "an unknown place" if known else None
+
+
+def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
+    """Warn that a kernel takes the place of another."""
+    warnings.warn(
+        f"the kernel of {name} for {_name(key)} registered at {earlier} is overridden by the one registered at "
+        f"{where}, as long as its Library lives",
+        UserWarning,
+        stacklevel=_levels(),
+    )
+
+
+def _levels() -> int:
+    """How many calls lie between `_warn_of_override` and the caller outside this package."""
+    frame, count = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
+        frame, count = frame.f_back, count + 1
+    return count
+
+
 _lasting: Final[dict[str, Library]] = {}
 
 
@@ -291,14 +336,6 @@ def split_name(qualname: object, function: str) -> tuple[str, str]:
     if not (namespace and separator and name) or "::" in name:
         raise ValueError(f"{function}: {qualname!r} is no qualified name of an operator, which is namespace::name")
     return namespace, name
-
-
-def caller() -> str:
-    """The file and line outside this package from which it was called."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 @contextlib.contextmanager

@@ -13,8 +13,10 @@ from opwright.dispatcher import Operator
 from opwright.errors import RegistrationError
 from opwright.kernel_handles import get_kernel
 from opwright.keys import DispatchKey
-from opwright.libraries import Library, caller, lasting_library, scoped_library, split_name
-from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel
+from opwright.libraries import Library, lasting_library, scoped_library, split_name
+from opwright.missing import missing_attribute
+from opwright.places import caller
+from opwright.registrations import ArrayKernel, Key, as_key, fallthrough_kernel, lock
 from opwright.registry import Handle, key_of_device, register
 from opwright.schema_inference import infer_schema
 
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl",
-    "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd", "register_fake",
-    "register_kernel", "register_torch_dispatch", "register_vmap",
+    "impl_abstract", "infer_schema", "opcheck", "register_array_kernel", "register_autocast", "register_autograd",
+    "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap",
 ]  # fmt: skip
 
 _NAMELESS: Final = re.compile(r"\s*\(.*\)\s*->.*", re.DOTALL)
@@ -70,7 +72,8 @@ def define(
         library = qualname
 
         def define_with_kernel(function: _Function) -> _Function:
-            library.impl(library.define(schema, alias_analysis), function)
+            with lock:
+                library.impl(library.define(schema, alias_analysis), function)
             return function
 
         return define_with_kernel
@@ -125,8 +128,9 @@ def impl(
 
     def register_function(function: _Function) -> _Function:
         library = lib or lasting_library(namespace)
-        for key in keys:
-            library.impl(op, function, key)
+        with lock:
+            for key in keys:
+                library.impl(op, function, key)
         return function
 
     if func is None:
@@ -174,11 +178,14 @@ def register_fake(
     return register_function if func is None else register_function(func)
 
 
-def get_ctx() -> FakeContext:
-    """What a running fake kernel may ask for: `get_ctx().new_dynamic_size()`. Raises RuntimeError outside of one."""
-    from opwright.fake.context import get_ctx as running
+impl_abstract = register_fake  # PyTorch's older name
 
-    return running()
+
+def get_ctx() -> FakeContext:
+    """What a running fake kernel may ask for, `get_ctx().new_dynamic_size()`; None outside of one."""
+    from opwright.fake.context import running
+
+    return running.get()  # type: ignore[return-value]  # kernels need not ask whether it is None
 
 
 def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int, kernel: _Function) -> Handle:
@@ -195,7 +202,7 @@ def register_array_kernel(operator: Operator | str, key: DispatchKey | str | int
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
     if name == "opcheck":
         from opwright.testing.checking import opcheck
 

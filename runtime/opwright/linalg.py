@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from opwright.errors import LinAlgError
+from opwright.missing import missing_from
 from opwright_aten.ops import linalg_cholesky as cholesky
 from opwright_aten.ops import linalg_cholesky_ex as cholesky_ex
 from opwright_aten.ops import linalg_cond as cond
@@ -75,3 +78,6 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+if not TYPE_CHECKING:  # who checks types knows the names
+    __getattr__ = missing_from(__name__, __all__)

@@ -14,10 +14,19 @@ import numpy as np
 
 from opwright import layouts
 from opwright.devices import Array, Device, backend_of
-from opwright.dtypes import CANONICAL, REDUCED, SCALAR_TYPE_NAME, DType, as_dtype, depends_on_default, wrapped_scalar
+from opwright.dtypes import (
+    CANONICAL,
+    REDUCED,
+    SCALAR_TYPE_NAME,
+    DType,
+    as_dtype,
+    depends_on_default,
+    dtype_name,
+    wrapped_scalar,
+)
 from opwright.keys import ODD
 from opwright.layouts import Shape
-from opwright.overlap import may_share, overlaps_partially
+from opwright.overlap import may_share, overlaps, overlaps_partially
 from opwright.promotion import castable
 from opwright.sizes import is_symbolic
 from opwright.storage import new_array, resize, stride_over
@@ -46,6 +55,7 @@ class Form:
     the dtype its answer then has by itself. `casts` is empty if no operand needs a cast. `dims` are the normalised
     dimensions of a reduction, `()` elsewhere. `pointwise`: each element depends on the operands' at its own place, so
     that a kernel may write over an operand. `exact_scalars`: 0-dim operands and numbers are not rounded to `common`.
+    `converts`: the answer is converted to `dtype` whatever it is; else it must be of a dtype that promotes to it.
     `may_overlap`: PyTorch lets the operator write to a tensor whose elements share memory (`zero_` to an expanded one).
     `odd`: the bit that a tensor of this layout carries among its keys. Sizes may be symbolic, for tensors without data.
     """
@@ -54,6 +64,7 @@ class Form:
         "casts",
         "common",
         "compute",
+        "converts",
         "dims",
         "dtype",
         "exact_scalars",
@@ -92,10 +103,29 @@ class Form:
         self.compute = compute or self.common
         self.produces = produces or self.compute
         self.casts = casts if True in casts else ()
+        self.converts = False
         self.dims = dims
         self.pointwise = pointwise
         self.exact_scalars = exact_scalars
         self.may_overlap = may_overlap
+
+    def converted(self, dtype: DType) -> Form:
+        """Return the form of a result of another dtype, to which the kernel's answer is converted."""
+        made = Form(
+            self.shape,
+            self.strides,
+            dtype,
+            self.common,
+            self.compute,
+            self.produces,
+            self.casts,
+            dims=self.dims,
+            pointwise=self.pointwise,
+            exact_scalars=self.exact_scalars,
+            may_overlap=self.may_overlap,
+        )
+        made.converts = True
+        return made
 
 
 class Forms(dict[Any, Form]):
@@ -207,22 +237,36 @@ class Plan:
     def lay_out(self, result: Any) -> Array:
         """The kernel's answer as a new array of exactly this dtype and these strides, copied only where it must be.
 
-        Raises RuntimeError if its shape is another one.
+        Raises RuntimeError if its shape is another one, or its dtype of a higher category: fractions would be lost.
         """
         form = self.form
         if type(result) is not np.ndarray and (isinstance(result, np.generic) or not hasattr(result, "strides")):
             result = np.asarray(result)
-        if result.dtype is not form.dtype:
-            result = cast_array(result, form.dtype)
         if result.shape != form.shape:
-            raise RuntimeError(
-                f"the kernel's result has shape {list(result.shape)}, but {list(form.shape)} is declared"
-            )
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
         if result.strides != form.steps:
             return self._restride(result)
         if self._is_fresh(result):
             return result
         return self._copied(result)
+
+    def _converted(self, result: Array) -> Array:
+        """The kernel's answer in the result's dtype."""
+        form = self.form
+        if result.dtype is not form.produces and not form.converts:
+            known = CANONICAL.get(result.dtype)
+            if known is None or not castable(known, form.dtype):
+                from opwright.wrong_results import wrong_result
+
+                raise wrong_result(f"dtype {result.dtype}", dtype_name(form.dtype))
+        return cast_array(result, form.dtype)
+
+    def _wrong_shape(self, result: Array) -> RuntimeError:
+        from opwright.wrong_results import wrong_result
+
+        return wrong_result(f"shape {list(result.shape)}", str(list(self.form.shape)))
 
     def _is_fresh(self, result: Array) -> bool:
         # A kernel may answer with an operand, or a view of one; a functional operator's result shares memory with
@@ -289,10 +333,13 @@ class Plan:
         self._check_overlap(array)
         return array
 
-    def _check_overlap(self, target: Array) -> None:
+    def _check_own_overlap(self, target: Array) -> None:
         is_plain = target.flags.c_contiguous or self.form.may_overlap
         if not is_plain and layouts.may_overlap_itself(target.shape, backend_of(target).strides(target)):
             raise RuntimeError(_INTERNAL_OVERLAP)
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
         for given in self._given:
             if given is target:
                 self._shared = self._shared or not self.form.pointwise
@@ -313,13 +360,41 @@ class Plan:
         if result is target:
             return
         form = self.form
-        shape = getattr(result, "shape", ())
-        if shape != form.shape:
-            raise RuntimeError(f"the kernel's result has shape {list(shape)}, but {list(form.shape)} is declared")
-        if hasattr(result, "astype"):
-            result = cast_array(result, form.dtype)
+        if not hasattr(result, "astype"):
+            result = np.asarray(result)
+        if result.shape != form.shape:
+            raise self._wrong_shape(result)
+        if result.dtype is not form.dtype:
+            result = self._converted(result)
         with np.errstate(all="ignore"):
             target[...] = result
+
+
+class PlanApart(Plan):
+    """A Plan of an operator that reads in another order than it writes: the output may share no memory with `apart`,
+    dense arrays that need be no operands. `beside`: those it may share all memory with, but not a part."""
+
+    __slots__ = ("_apart", "_beside")
+
+    def __init__(
+        self, form: Form, given: Sequence[Any], *, apart: Sequence[Any] = (), beside: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(form, given)
+        self._apart = apart
+        self._beside = beside
+
+    def _check_overlap(self, target: Array) -> None:
+        self._check_own_overlap(target)
+        for each in self._apart:
+            if each is target or (may_share(target, each) and overlaps(target, each)):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        for each in self._beside:
+            if each is not target and may_share(target, each) and overlaps_partially(target, each):
+                raise RuntimeError(_PARTIAL_OVERLAP)
+        self._shared = any(
+            (each is not target or not self.form.pointwise) and may_share(target, each)
+            for each in (*self._apart, *self._beside)
+        )
 
 
 def _cannot_cast(dtype: DType, array: Array) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright import plugins
-from opwright.lost import lost_operators
+from opwright.lost import why_lost
+from opwright.missing import missing_attribute
 from opwright.overloads import overloads
 from opwright.packets import Packet, packet
 from opwright.registrations import kernels, lock
@@ -33,7 +34,12 @@ class Namespace:
             found = self._find(name)
         if found is None:
             why = _why_not(f"{self._name}::{name}")
-            raise AttributeError(f"namespace '{self._name}' has no operator '{name}'{why}{plugins.failures()}")
+            message = f"namespace '{self._name}' has no operator '{name}'{why}{plugins.failures()}"
+            names = self.__dir__()
+            if not names and not why:
+                message += f": nothing is defined in {self._name}"
+                raise missing_attribute(message, self._name, ops.__dir__())
+            raise missing_attribute(message, name, () if why else names)
         return found
 
     def _find(self, name: str) -> Packet | None:
@@ -51,7 +57,7 @@ class Namespace:
         prefix = f"{self._name}::"
         return [
             name.removeprefix(prefix)
-            for name, known in overloads.items()
+            for name, known in list(overloads.items())  # threads may define others
             if known.operators and name.startswith(prefix)
         ]
 
@@ -74,7 +80,7 @@ def forget(namespace: str, base: str) -> None:
 def _why_not(qualified: str) -> str:
     with lock:
         found = [name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered]
-        return lost_operators.why(qualified) or (": it has kernels, but is not defined yet" if found else "")
+        return why_lost(qualified) or (": it has kernels, but is not defined yet" if found else "")
 
 
 class Ops:
@@ -90,7 +96,7 @@ class Ops:
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted({name.partition("::")[0] for name, known in overloads.items() if known.operators})
+        return sorted({name.partition("::")[0] for name, known in list(overloads.items()) if known.operators})
 
     def __reduce__(self) -> str:
         return "ops"  # by name, as modules of functions are

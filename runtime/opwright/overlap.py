@@ -11,7 +11,7 @@ from opwright import layouts
 from opwright.devices import Array, backend_of
 from opwright.sizes import guard_or_true
 
-__all__ = ["may_share", "overlaps_partially"]
+__all__ = ["may_share", "overlaps", "overlaps_partially"]
 
 
 def may_share(first: Array, second: Any) -> bool:
@@ -30,12 +30,18 @@ def may_share(first: Array, second: Any) -> bool:
     return backend.data_ptr(first) == backend.data_ptr(second)
 
 
+def overlaps(first: Array, second: Array) -> bool:
+    """Whether two arrays that may share memory do so for certain: both are dense; with gaps nobody can say, as in
+    PyTorch."""
+    strides = backend_of(first).strides
+    return all(layouts.is_dense(array.shape, strides(array)) for array in (first, second))
+
+
 def overlaps_partially(first: Array, second: Array) -> bool:
     """Whether two dense arrays share memory, but not in the same order; with gaps nobody can say, as in PyTorch."""
+    if not overlaps(first, second):
+        return False
     backend = backend_of(first)
-    for array in (first, second):
-        if not layouts.is_dense(array.shape, backend.strides(array)):
-            return False
     same_start = backend.data_ptr(first) == backend.data_ptr(second)
     # Where only data could tell, they are taken to agree.
     same_extent = guard_or_true(same_start) and guard_or_true(first.nbytes == second.nbytes)

@@ -14,7 +14,8 @@ from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownSignature, declarations
 from opwright.keywords import given_by_name, other_names, translated, unknown_name
-from opwright.lost import lost_operators
+from opwright.lost import why_lost
+from opwright.missing import did_you_mean, missing_attribute
 from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
@@ -90,8 +91,9 @@ class Packet:
         found = self.operators.get(overload)
         if found is None:
             listed = ", ".join(self.overloads())
-            why = lost_operators.why(f"{self.name}.{overload}" if overload else self.name)
-            raise AttributeError(f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}")
+            why = why_lost(f"{self.name}.{overload}" if overload else self.name)
+            message = f"{self.name} has no overload '{name}'; it has {listed}{why}{plugins.failures()}"
+            raise missing_attribute(message, name, () if why else self.overloads())
         return found
 
     def __dir__(self) -> list[str]:
@@ -256,7 +258,7 @@ def _is_tensor(value: Any, takes_scalars: bool) -> bool:
 
 def _no_overload(packet: Packet, reasons: list[str]) -> ArgumentError:
     if not reasons:
-        return ArgumentError(f"{packet.name} has no overloads left")
+        return ArgumentError(f"{packet.name} has no overloads left{why_lost(packet.name)}")
     if len(reasons) == 1:
         return ArgumentError(reasons[0])
     listed = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
@@ -278,5 +280,6 @@ def find_packet(name: str) -> Packet:
         plugins.load()
     known = overloads.get(name)
     if known is None or not known.operators:
-        raise DispatchError(f"operator {name} does not exist{lost_operators.why(name)}{plugins.failures()}")
+        why = why_lost(name) or did_you_mean(name, overloads)
+        raise DispatchError(f"operator {name} does not exist{why}{plugins.failures()}")
     return packet(name)

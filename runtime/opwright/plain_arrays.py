@@ -14,14 +14,14 @@ from opwright.keys import GRAD, NO_KEYS, PRIVATE, RUNTIME
 from opwright.signature import Signature, argument_error, element
 from opwright.state import with_modes
 from opwright.storage import Extra, PlainArrayError, PlainStorage, storage_of
-from opwright.tensor import Tensor, wrap
+from opwright.tensor import Tensor, check_steps, wrap
 from opwright.wrapped_numbers import is_number, takes_numbers, wrap_numbers
 
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
 Find = Callable[[int], Callable[..., Any]]  # a kernel by keys
-__all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy", "unwrap"]
+__all__ = ["call_with_arrays", "check_tensors", "check_with_arrays", "is_all_numpy"]
 
 
 def check_tensors(operator: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -63,15 +63,6 @@ def _checked(operator: Operator, position: int, value: Any, item: Any, reason: s
     if isinstance(item, np.generic):  # what NumPy's reductions return: an array of no dimension
         return np.asarray(item)
     raise argument_error(operator, position, value, reason)
-
-
-def unwrap(result: Any) -> Any:
-    """Results of a call on plain arrays alone: the arrays of the tensors a composite kernel made itself."""
-    if isinstance(result, Tensor):
-        return result.array
-    if type(result) in (list, tuple):
-        return type(result)(map(unwrap, result))
-    return result
 
 
 def is_all_numpy(signature: Signature, args: tuple[Any, ...]) -> bool:
@@ -136,19 +127,26 @@ class _Call:
             value = args[position]
             is_written = position in operator.signature.written
             if is_list and value is not None:
-                wrapped[position] = [self._wrap(item, is_written) for item in value]
+                wrapped[position] = [
+                    self._wrap(item, is_written, position, element(index, item)) for index, item in enumerate(value)
+                ]
             else:
-                wrapped[position] = self._wrap(value, is_written)
+                wrapped[position] = self._wrap(value, is_written, position)
         self.args = tuple(wrapped)
 
-    def _wrap(self, value: Any, is_written: bool) -> Any:
+    def _wrap(self, value: Any, is_written: bool, position: int, place: str = "") -> Any:
         if value is None:
             return None
         if isinstance(value, Tensor):
             self.has_tensor = True
             self.keys |= value.keys
             return value
-        tensor = wrap(value)
+        try:
+            tensor = wrap(value)
+            if type(value) is np.ndarray:
+                check_steps(value)
+        except (TypeError, ValueError) as error:
+            raise argument_error(self.operator, position, value, f"{place}: {error}" if place else str(error)) from None
         self.keys |= tensor.keys
         self.originals[id(tensor)] = tensor, value
         if is_written:
@@ -175,5 +173,6 @@ class _Call:
                 return original[1]
             return value if self.has_tensor else value.array
         if isinstance(value, list | tuple):
-            return type(value)(map(self._unwrap, value)) if type(value) in (list, tuple) else value
+            items = map(self._unwrap, value)
+            return type(value)(items) if type(value) in (list, tuple) else type(value)(*items)  # (one with names)
         return value

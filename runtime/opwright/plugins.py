@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.interrupts import take
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -46,10 +48,21 @@ class Plugin:
         return f"{self.name!r} of {self.distribution} {self.version} ({self.target})"
 
 
-_lock: Final = threading.RLock()
+_lock = threading.RLock()
 _tried: Final[list[Plugin]] = []
-_is_started = False
+_loader: int | None = None  # the thread that loads them
 _is_done = False
+
+
+def _let_child_load() -> None:
+    """In a child process: load what another thread of its parent was loading, and does not go on with here."""
+    global _lock, _loader
+    if _loader != threading.get_ident():
+        _lock, _loader = threading.RLock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_child_load)
 
 
 def are_loaded() -> bool:
@@ -68,19 +81,24 @@ def load(wait: bool = True) -> tuple[Plugin, ...]:
     Not to be called with the registry's lock held. While another thread loads them this one waits for it, unless
     `wait` is false; where a plug-in's own code leads here, what is loaded so far is returned.
     """
-    global _is_started, _is_done
-    if _is_done or not _lock.acquire(blocking=wait):
+    global _is_done, _loader
+    if _is_done:
+        return loaded()
+    is_taken, signals = take(_lock, wait=wait)
+    if not is_taken:
         return loaded()
     try:
-        if _is_started or _is_done:
+        if signals is not None:
+            signals.deliver()
+        if _loader is not None or _is_done:
             return loaded()
-        _is_started = True
+        _loader = threading.get_ident()
         try:
             if os.environ.get("OPWRIGHT_PLUGINS") != "0":
                 contextvars.Context().run(_load_all)  # in no mode, whichever is on where the first miss happens
             _is_done = True
         finally:
-            _is_started = False
+            _loader = None
     finally:
         _lock.release()
     for plugin in _tried:

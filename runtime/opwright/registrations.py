@@ -56,7 +56,7 @@ class Shim:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Generated, over other operators: takes every argument positionally, tensors as the caller passed them."""
+    """Generated, over other operators: takes every argument positionally, Tensors as Tensors."""
 
     function: Function
 

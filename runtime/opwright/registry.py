@@ -197,26 +197,43 @@ def install(namespace: str, rows: Iterable[Row], wrappers: Iterable[WrapperRow] 
     namespace are in `namespace`. Nothing is imported yet. Packages may share operators: what one binds to nothing
     hides no kernel of another, at whatever key.
     """
-    generated: set[str] = set()
     with lock:
         rows = _without_hidden(namespace, rows)
-        for name, key_name, module, general, dense, arrays in rows:
-            operator = find_operator(name if "::" in name else f"{namespace}::{name}")
-            generated_namespaces.setdefault(operator.namespace, operator.where)
-            key = as_key(key_name)
-            is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
-            form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
-            operator.registrations.setdefault(key, []).append(Registration(key, form, operator.where))
+        _silence(_add_kernels(namespace, rows))
+        _add_wrappers(namespace, wrappers)
+
+
+def _add_kernels(namespace: str, rows: Iterable[Row]) -> set[str]:
+    """Register kernels; return their modules, but for those of composites, which may be the user's."""
+    generated: set[str] = set()
+    for name, key_name, module, general, dense, arrays in rows:
+        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+        generated_namespaces.setdefault(operator.namespace, operator.where)
+        key = as_key(key_name)
+        is_composite = not (isinstance(key, DispatchKey) and key.bit & BACKENDS)
+        form: Kernel = Lazy(module, general, dense, arrays, is_composite) if module else Unbound(general)
+        known = operator.registrations.setdefault(key, [])
+        if not _is_registered(form, known):
+            known.append(Registration(key, form, operator.where))
             operator.forget_table()
-            if module and not is_composite:  # a composite may be a function of the user's
-                generated.add(module)
-        for name, key_name, module, function in wrappers:
-            operator = find_operator(name if "::" in name else f"{namespace}::{name}")
-            key = as_key(key_name)
-            known = operator.registrations.setdefault(key, [])
-            if module:
-                known.append(Registration(key, LazyWrapper(module, function), operator.where))
-            else:  # nothing to do hides no kernel that is there
-                known.insert(0, Registration(key, Fallthrough(), operator.where))
-            operator.forget_table()
-    _silence(generated)
+        if module and not is_composite:
+            generated.add(module)
+    return generated
+
+
+def _add_wrappers(namespace: str, rows: Iterable[WrapperRow]) -> None:
+    for name, key_name, module, function in rows:
+        operator = find_operator(name if "::" in name else f"{namespace}::{name}")
+        key = as_key(key_name)
+        known = operator.registrations.setdefault(key, [])
+        form: Kernel = LazyWrapper(module, function) if module else Fallthrough()
+        if _is_registered(form, known):
+            continue
+        # Nothing to do hides no kernel that is there.
+        known.insert(len(known) if module else 0, Registration(key, form, operator.where))
+        operator.forget_table()
+
+
+def _is_registered(form: Kernel, known: Iterable[Registration]) -> bool:
+    """Whether an import of the same package that was interrupted, or is done again, has registered the kernel."""
+    return any(type(each.kernel) is type(form) and repr(each.kernel) == repr(form) for each in known)

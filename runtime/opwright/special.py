@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from opwright.missing import missing_from
 from opwright_aten.ops import special_digamma as digamma
 from opwright_aten.ops import special_entr as entr
 from opwright_aten.ops import special_erf as erf
@@ -69,3 +72,6 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+if not TYPE_CHECKING:  # who checks types knows the names
+    __getattr__ = missing_from(__name__, __all__)

@@ -28,13 +28,12 @@ class Storage:
     would move them along).
     """
 
-    __slots__ = ("__weakref__", "_flat", "array", "has_detached", "resizable", "rewrites", "version")
+    __slots__ = ("__weakref__", "_flat", "array", "has_detached", "resizable", "version")
 
     def __init__(self, array: Array, resizable: bool = True) -> None:
         self.array = array
         self.version = 0
         self.has_detached = False  # whether `detach_` was called on one of the tensors over it
-        self.rewrites = 0  # how often a recorded write gave the tensors over it another history
         self.resizable = resizable
         self._flat: Array | None = None
 
@@ -64,6 +63,13 @@ class Storage:
             return Storage, (self.flat(), self.resizable)
         device = backend.device(self.array)
         return _restore, (device.type, device.index, backend.to_numpy(self.flat()), self.resizable)
+
+    def apart(self, version: int = 0) -> Storage:
+        """The same memory, with a count of writes of its own."""
+        other = Storage(self.array, self.resizable)
+        other.version = version
+        other._flat = self._flat
+        return other
 
     def replace(self, array: Array) -> None:
         """Go on with other memory: a resized tensor's."""
@@ -197,6 +203,14 @@ def without_base(view: Tensor) -> Tensor:
     return view
 
 
+def with_own_version(tensor: Tensor) -> Tensor:
+    """A new tensor over memory that it goes on sharing, whose writes are counted by themselves from now on."""
+    extra = tensor.extra
+    if extra is not None and extra.storage is not None:
+        extra.storage = extra.storage.apart()
+    return tensor
+
+
 def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
     """Give a tensor another shape over its own storage, which grows if it is too small.
 
@@ -225,16 +239,17 @@ def resize(tensor: Tensor, shape: Shape, strides: Shape) -> None:
 class Extra:
     """What few tensors need: the storage (once a view or a resize asks for it), the base of a view, the gradient.
 
-    Only autograd looks into these, and there need not be any: of a view `rewrites`, how many of its storage's its
-    history knows, and `creation`, why it must not be written to in a recorded call; when it left its graph, `detached`;
-    and the `tangent`.
+    Only autograd looks into these, and there need not be any: of a view `seen`, the version that its history knows, and
+    `creation`, why it must not be written to in a recorded call; when it left its graph, `detached`; where its gradient
+    ended, `leaf`, while a leaf does not require grad; and the `tangent`.
     """
 
-    __slots__ = ("base", "creation", "detached", "grad", "rewrites", "storage", "tangent")
+    __slots__ = ("base", "creation", "detached", "grad", "leaf", "seen", "storage", "tangent")
     storage: Storage | None
     base: Tensor | None
     grad: Tensor | None
-    rewrites: int
+    leaf: Any  # an `opwright.autograd.nodes.AccumulateGrad`
+    seen: int
     creation: str
     detached: int  # the sequence of the next node
     tangent: Any  # an `opwright.autograd.tangents.Tangent`
@@ -243,6 +258,8 @@ class Extra:
         self.storage = storage
         self.base = base
         self.grad = None
+        if storage is not None and base is not None:
+            self.seen = storage.version
 
 
 def storage_of(tensor: Tensor) -> Storage:

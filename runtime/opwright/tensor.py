@@ -272,7 +272,7 @@ def wrap(array: Array) -> Tensor:
 
 def _wrap_other(array: Array) -> Tensor:
     if isinstance(array, (np.generic, ndarray)):
-        return wrap(np.asarray(array))  # a scalar, or a subclass of ndarray
+        return wrap(without_subclass(array))
     backend = backend_of(array)
     if backend.name in ("cuda", "meta"):
         odd = odd_bit(array)
@@ -286,6 +286,22 @@ def _wrap_other(array: Array) -> Tensor:
     out.edge = None
     out.extra = None
     return out
+
+
+def without_subclass(array: Any) -> ndarray[Any, Any]:
+    """A plain array over the memory of one of a subclass; a NumPy scalar as a 0-dim array.
+
+    Raises TypeError for a masked array, whose mask would be lost.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array would lose its mask: use array.filled(), or array.data")
+    return np.asarray(array)
+
+
+def check_steps(array: ndarray[Any, Any]) -> None:
+    """Raise ValueError for an array with strides that are no number of elements, a field of a record."""
+    if not array.flags.c_contiguous and any(stride % array.itemsize for stride in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
 
 
 def unsupported_dtype(array: Array) -> str:
@@ -313,6 +329,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
     out.edge = None
     own = out.extra = _bare_extra(Extra)
     own.storage = storage
+    own.seen = storage.version
     if root is None:
         own.base = base
     else:

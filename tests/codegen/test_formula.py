@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,9 +101,7 @@ def test_python_reads_what_was_meant(formula: Formula) -> None:
 @settings(max_examples=25)
 @given(st.lists(formulas().map(emit), min_size=1, max_size=10))
 def test_ruff_would_write_it_the_same(texts: list[str]) -> None:
-    ruff = shutil.which("ruff")
-    if ruff is None:
-        pytest.skip("ruff is not installed")
+    ruff = Path(sys.executable).with_name("ruff")
     source = "".join(f"_ = {text}\n" for text in texts)
     command = [ruff, "format", "--isolated", "--line-length=320", "--stdin-filename=x.py", "-"]
     run = subprocess.run(command, input=source.encode(), capture_output=True, check=True)

@@ -92,6 +92,8 @@ RULES = [
     ("add_out(Tensor self) -> Tensor", "reserved-suffix", 1, "names that end in _out"),
     ("f.functional_x(Tensor(a!) x) -> ()", "reserved-overload", 1, "the schema is mutable"),
     ("f(int None) -> ()", "reserved-name", 7, "no argument can be called None"),
+    ("f(Tensor x, int lambda=1) -> ()", "reserved-name", 17, "no argument can be called lambda, a word of Python's"),
+    ("f(Tensor x, *, int? class) -> ()", "reserved-name", 21, "no argument can be called class"),
     ("f(asdf x) -> ()", "unknown-type", 3, "unknown type specifier 'asdf'"),
     ("f(int x) -> Tensr", "unknown-type", 13, "unknown type specifier 'Tensr'"),
     ("f(foo.Bar x) -> ()", "unknown-type", 3, "unknown type specifier 'foo.Bar'"),
@@ -146,7 +148,7 @@ def test_rules(text: str, code: str, column: int, message: str) -> None:
         "f.out(Tensor self, *, Tensor(a!) out, Tensor(b!) _scratch_w) -> Tensor(a!)",
         "f(Tensor self, Tensor(b!) s) -> Tensor",
         "f(int reduction=Mean, Tensor? t=None, ScalarType t2=long, int[2] k=1, float e=inf, complex c=1) -> ()",
-        "f(int from, int class) -> ()",
+        "f(int from, int match) -> ()",
         "f(Tensor[](b!) x) -> Tensor[]",
     ],
 )

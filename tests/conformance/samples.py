@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import samples_activations
 import samples_arithmetic
 import samples_convolution
@@ -24,7 +25,10 @@ import samples_sorting
 import samples_special
 import samples_upsampling
 import samples_views
+from declared import functional_of, of_kind
 from sampling import Sample
+
+from opwright_codegen.schema import SchemaKind
 
 SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
     **samples_pointwise.SAMPLES,
@@ -52,3 +56,18 @@ SAMPLES: dict[str, Callable[[], Iterable[Sample]]] = {
 NO_SAMPLES: dict[str, str] = {
     "_linalg_check_errors": "it gives nothing; linalg_inv, linalg_solve and linalg_cholesky raise its errors",
 }
+
+
+def samples_of(name: str) -> list[Sample]:
+    """The samples of an operator; those of its functional operator for a variant without its own."""
+    return list((SAMPLES.get(name) or SAMPLES[functional_of(name)])())
+
+
+def takes_an_array(name: str) -> bool:
+    """Whether the first argument of an operator's samples is an array: an in-place variant writes to no number."""
+    return isinstance(next(iter(samples_of(name))).args[0], np.ndarray)
+
+
+def sampled(*kinds: SchemaKind) -> list[str]:
+    """The operators of these kinds that have samples."""
+    return [name for name in of_kind(*kinds) if functional_of(name) not in NO_SAMPLES]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from declared import functional_of, of_kind, operators
 from faking import Call, called, converted_call, fake_difference, operator, with_own_memory
-from samples import NO_SAMPLES, SAMPLES
+from samples import sampled, samples_of
 from sampling import Sample
 
 import opwright
@@ -28,15 +28,11 @@ from opwright_codegen.schema import SchemaKind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-FUNCTIONAL_AND_IN_PLACE = of_kind(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE)
+FUNCTIONAL_AND_IN_PLACE = sampled(SchemaKind.FUNCTIONAL, SchemaKind.INPLACE, SchemaKind.MUTABLE)
 
 
-def samples_of(name: str, most: int | None = None) -> list[Sample]:
-    found = SAMPLES.get(name) or SAMPLES.get(functional_of(name))
-    if name in NO_SAMPLES or found is None:
-        pytest.skip(NO_SAMPLES.get(name) or NO_SAMPLES[functional_of(name)])
-    every = list(found())
-    return every if most is None else every[:: max(1, len(every) // most)]
+def thinned(every: list[Sample], most: int) -> list[Sample]:
+    return every[:: max(1, len(every) // most)]
 
 
 def our_call(one: Sample) -> Call:
@@ -59,7 +55,7 @@ def test_fake_is_real(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONAL_AND_IN_PLACE)
 def test_symbolic_is_concrete(name: str) -> None:
     """With symbolic sizes: the answer, at the sizes of the sample, is that of the real call."""
-    every = samples_of(name, most=25)
+    every = thinned(samples_of(name), 25)
     check(name, ((one, fake_difference(name, our_call(one), FakeTensorMode(shape_env=ShapeEnv()))) for one in every))
 
 
@@ -78,7 +74,7 @@ def test_out(name: str, filled: bool) -> None:
         outs = {out: out_like(result, filled) for out, result in zip(written(name), results, strict=False)}
         return fake_difference(name, (args, {**kwargs, **outs}), FakeTensorMode())
 
-    every = samples_of(name, most=12)
+    every = thinned(samples_of(name), 12)
     check(name, ((one, each(one)) for one in every))
 
 

@@ -13,7 +13,7 @@ import pytest
 from declared import functional_of, of_kind, operators
 from differentiating import flattened
 from faking import converted, operator
-from samples import NO_SAMPLES, SAMPLES
+from samples import samples_of
 from sampling import Sample
 
 import opwright
@@ -91,12 +91,9 @@ def theirs(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, base), overload or "default")
 
 
-def samples_of(name: str) -> list[Sample]:
+def mixed_samples_of(name: str) -> list[Sample]:
     """The samples, some of all kinds first."""
-    found = SAMPLES.get(name) or SAMPLES.get(functional_of(name))
-    if found is None or name in NO_SAMPLES:
-        pytest.skip(NO_SAMPLES.get(name) or NO_SAMPLES[functional_of(name)])
-    every = list(found())
+    every = samples_of(name)
     step = max(1, len(every) // MOST)
     return [*every[::step], *(one for number, one in enumerate(every) if number % step)]
 
@@ -128,12 +125,12 @@ def compare(name: str, what: str, samples: Iterable[Sample]) -> None:
 
 @pytest.mark.parametrize("name", of_kind(SchemaKind.INPLACE, SchemaKind.MUTABLE))
 def test_writes(name: str) -> None:
-    compare(name, "writes", samples_of(name))
+    compare(name, "writes", mixed_samples_of(name))
 
 
 @pytest.mark.parametrize("name", [name for name in of_kind(SchemaKind.OUT) if name not in CRASHES])
 def test_writes_to_out(name: str) -> None:
-    compare(name, "writes", (found for one in samples_of(name) if (found := with_outs(name, one)) is not None))
+    compare(name, "writes", (found for one in mixed_samples_of(name) if (found := with_outs(name, one)) is not None))
 
 
 def with_outs(name: str, one: Sample) -> Sample | None:
@@ -156,4 +153,4 @@ def like(result: Any) -> Any:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(name: str) -> None:
-    compare(name, "views", samples_of(name))
+    compare(name, "views", mixed_samples_of(name))

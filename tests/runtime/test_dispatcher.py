@@ -333,10 +333,15 @@ def test_a_plain_array_is_refused_before_it_is_written(define: Maker, size: int)
     assert operator(np.ones(3), out=ones(size)).shape == (3,)
 
 
-def test_composites_see_what_the_caller_passed(define: Maker) -> None:
-    operator = define("f(Tensor x) -> str")
-    register(operator, "CompositeImplicitAutograd", Composite(lambda x: type(x).__name__))
-    assert (operator(np.ones(1)), operator(ones(1))) == ("ndarray", "Tensor")
+@pytest.mark.parametrize("key", ["CompositeImplicitAutograd", "CompositeExplicitAutograd"])
+@pytest.mark.parametrize("form", [Composite, UserKernel])
+def test_composites_see_tensors(define: Maker, key: str, form: Any) -> None:
+    operator = define("f(Tensor x, Tensor[] others) -> (str, Tensor, Tensor)")
+    register(operator, key, form(lambda x, others: (type(x).__name__ + type(others[0]).__name__, x, others[0])))
+    array, other = np.ones(1), np.ones(2)
+    assert operator(array, [other]) == ("TensorTensor", array, other)
+    kind, *results = operator(array, [ones(2)])
+    assert kind == "TensorTensor" and {type(each) for each in results} == {Tensor}
 
 
 def test_tensors_that_composites_make_are_unwrapped(define: Maker) -> None:

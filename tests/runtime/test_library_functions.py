@@ -181,8 +181,8 @@ def test_tags_hold_schemas_to_their_rules(lib: Library, tag: str, schema: str, p
 
 # Names
 
-# In `torch.library.__all__`: the old name of register_fake, and Triton's.
-LEFT_OUT = {"impl_abstract", "triton_op", "wrap_triton"}
+# In `torch.library.__all__`: Triton's.
+LEFT_OUT = {"triton_op", "wrap_triton"}
 
 
 def test_the_names_are_pytorchs() -> None:

@@ -25,6 +25,7 @@ from opwright.registrations import kernels, lock
 from opwright.tensor import wrap
 
 THREADS = 16
+one_fallback = threading.Lock()  # a key has one at a time
 NAMESPACE = "threads"
 X = wrap(np.ones(2))
 
@@ -108,7 +109,7 @@ class Worker(threading.Thread):
         def go_on(keyset: KeySet, op: opwright.ops.__class__, *args: object) -> object:
             return op.redispatch(keyset & KeySet.after("Tracer"), *args)  # type: ignore[attr-defined]
 
-        with opwright.library._scoped_library("_", "IMPL", "Tracer") as library:
+        with one_fallback, opwright.library._scoped_library("_", "IMPL", "Tracer") as library:
             library.fallback(go_on, with_keyset=True)
             with dispatch.include_keys("Tracer"):
                 assert 0 <= operators[f"{NAMESPACE}::shared"](X) < THREADS

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import torch
-from torch._subclasses.schema_check_mode import SchemaCheckMode as TorchMode
 
 import opwright
 from opwright.testing import SchemaCheckMode
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
+TorchMode = pytest.importorskip("torch._subclasses.schema_check_mode").SchemaCheckMode
 
 
 def verdicts(library: Any, schema: str, kernel: Any, fake: Any, *, grad: bool) -> list[str]:

@@ -273,3 +273,37 @@ def test_forms_are_remembered_within_bounds_and_by_the_default_dtype() -> None:
     finally:
         opwright.set_default_dtype(opwright.float32)
     assert rules.empty([2]).dtype is float32
+
+
+# The result's dtype, and the one that is computed in
+
+
+def test_a_results_dtype_converts_the_answer_alone() -> None:
+    x = np.array([-2.95, -2.5, -1.9], np.float32)
+    plan = rules.pointwise(x, dtype=np.int8)
+    assert plan.operands[0] is x and plan.compute == np.float32
+    assert plan.lay_out(np.floor(x * 10)).tolist() == [-30, -25, -19]
+    assert plan.lay_out(np.floor(x.astype(np.float64) * 10)).dtype == np.int8
+    for reduced in (rules.reduce(x, dtype=np.int64), rules.scan(x, 0, dtype=np.int64)):
+        assert reduced.operands[0] is x and reduced.dtype == np.int64
+
+
+def test_a_computing_dtype_converts_the_operands() -> None:
+    x = np.array([-2.95, -2.5, -1.9], np.float32)
+    for plan in (
+        rules.pointwise(x, compute_dtype=np.int8),
+        rules.reduce(x, compute_dtype=np.int8),
+        rules.scan(x, 0, compute_dtype=np.int8),
+    ):
+        assert plan.operands[0].tolist() == [-2, -2, -1] and plan.dtype == plan.compute == np.int8
+    assert rules.pointwise(x, compute_dtype=np.float64, dtype=np.float16).operands[0].dtype == np.float64
+
+
+def test_an_answer_of_a_higher_category_is_refused() -> None:
+    plan = rules.pointwise(np.arange(3))
+    with pytest.raises(RuntimeError, match="the kernel's result has dtype float64, but int64 is declared"):
+        plan.lay_out(np.zeros(3))
+    for answer in (np.zeros(3, bool), np.zeros(3, np.int8)):
+        assert plan.lay_out(answer).dtype == np.int64
+    with pytest.raises(RuntimeError, match="the kernel's result has dtype object"):
+        rules.pointwise(np.array(1.0)).lay_out(None)

@@ -88,6 +88,7 @@ def context(schema: FunctionSchema, arrays: Collection[int], *, returns_arrays: 
             for argument, name, tensors in zip(schema.arguments, names, held, strict=True)
             if argument.kwarg_only and tensors is not Tensors.NONE
         ],
+        "given": _given(names, held, positional),
         "needs": _needs(names, held, positional),
         "inputs": tuple_text([names[position] for position in positional]),
         "keywords": _keywords(schema, names),
@@ -182,6 +183,26 @@ def _edges(name: str, tensors: Tensors) -> str:
             return f"*[item.edge for item in {name} or ()]"
         case Tensors.LIST_OF_OPTIONAL:
             return f"*[None if item is None else item.edge for item in {name}]"
+
+
+def _given(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
+    """Of which edges there is a Tensor, where one may be None."""
+    optional = (Tensors.OPTIONAL, Tensors.LIST_OF_OPTIONAL)
+    if not any(held[position] in optional for position in positional):
+        return ""
+    return tuple_text([_is_given(names[position], held[position]) for position in positional])
+
+
+def _is_given(name: str, tensors: Tensors) -> str:
+    match tensors:
+        case Tensors.OPTIONAL:
+            return f"{name} is not None"
+        case Tensors.LIST_OF_OPTIONAL:
+            return f"*[item is not None for item in {name}]"
+        case Tensors.LIST | Tensors.OPTIONAL_LIST:
+            return f"*[True for item in {name} or ()]"
+        case _:
+            return "True"
 
 
 def _needs(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:

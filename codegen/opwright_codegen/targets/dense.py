@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.annotations import Tensors, tensors_in
 from opwright_codegen.bindings import Binding, Inline
+from opwright_codegen.elementwise import TRUTHS, Names, is_elementwise, keeps_dtype, operands_broadcast
 from opwright_codegen.formula_ast import (
     Attribute,
     Call,
@@ -16,47 +17,25 @@ from opwright_codegen.formula_ast import (
     Kind,
     Reference,
     rewrite,
-    walk,
 )
 from opwright_codegen.formula_emit import with_out
 from opwright_codegen.metas import Plans
 from opwright_codegen.schema import SchemaKind
 
-__all__ = ["DenseFacts", "dense_facts"]
+__all__ = ["ALL_KINDS", "DenseFacts", "dense_facts"]
 
 # The kinds of NumPy dtypes, by the words of `accepts`.
 _KINDS = {"bool": "b", "integer": "iu", "floating": "f", "complex": "c"}
-_ALL = "biufc"
+ALL_KINDS = "biufc"
 # What is left of them where the result has the operands' dtype, by the rule's `kind`; absent: no fast shim.
 _BY_KIND = {
-    "default": _ALL,
-    "no_opmath": _ALL,
+    "default": ALL_KINDS,
+    "no_opmath": ALL_KINDS,
     "int_to_float": "fc",
-    "bool": _ALL,
+    "bool": ALL_KINDS,
     "complex_to_float": "biuf",
     "bool_to_long": "iufc",
 }
-# Ufuncs whose result has the dtype of their operands, whatever it is; on floats most others keep it too.
-_KEEPING = frozenset(
-    (
-        "add",
-        "subtract",
-        "multiply",
-        "maximum",
-        "minimum",
-        "negative",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "invert",
-    )
-)
-_TRUTHS = frozenset(
-    (
-        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
-        "logical_xor", "logical_not", "isnan", "isfinite", "isinf", "signbit",
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +84,9 @@ def dense_facts(binding: Binding) -> DenseFacts | None:
     if len(ones) != len(options.fixed) or not all(type(value) in (int, float) for _, value in ones):
         return None
     formula = rewrite(kernel.formula, lambda part: _folded(part, dict(ones)))
-    return _facts(formula, tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE)
+    numbers = types.keys() - {*tensors, *scalars, *dict(ones)}
+    found = Names(frozenset(tensors), frozenset(scalars), frozenset(numbers))
+    return _facts(formula, found, _Shim(tensors, scalars, ones, options, schema.kind is SchemaKind.INPLACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +98,7 @@ class _Options:
 
 def _options(call: Call) -> _Options | None:
     """What the rule's keywords say; None if one says what a fast shim does not know."""
-    kind, kinds = "default", _ALL
+    kind, kinds = "default", ALL_KINDS
     fixed = []
     for name, value in call.keywords:
         match name, value:
@@ -145,30 +126,27 @@ def _folded(part: Formula, known: dict[str, object]) -> Formula | None:
     return None
 
 
-def _facts(
-    formula: Formula,
-    tensors: tuple[str, ...],
-    scalars: tuple[str, ...],
-    ones: tuple[tuple[str, object], ...],
-    options: _Options,
-    writes: bool,
-) -> DenseFacts | None:
-    used = {node.name for node in walk(formula) if isinstance(node, Reference) and node.kind is Kind.ARGUMENT}
-    if not set(tensors) <= used or any(isinstance(node, Attribute) and node.name == "dtype" for node in walk(formula)):
+@dataclass(frozen=True, slots=True)
+class _Shim:
+    tensors: tuple[str, ...]
+    scalars: tuple[str, ...]
+    ones: tuple[tuple[str, object], ...]
+    options: _Options
+    writes: bool
+
+
+def _facts(formula: Formula, names: Names, shim: _Shim) -> DenseFacts | None:
+    if not names.arrays <= operands_broadcast(formula) or not is_elementwise(formula, names):
         return None
-    ufunc = _outer_ufunc(formula)
-    if options.kind == "bool":
-        if ufunc not in _TRUTHS:
-            return None
-        checks = False
-    else:
-        checks = ufunc not in _KEEPING
-    kinds = "".join(letter for letter in options.kinds if letter in "fc") if scalars else options.kinds
-    if not kinds or (writes and with_out(formula, "out", positional=True) is None):
+    is_truth = shim.options.kind == "bool"
+    if is_truth and _outer_ufunc(formula) not in TRUTHS:
         return None
-    return DenseFacts(
-        formula, tensors, scalars, ones, "" if kinds == _ALL else kinds, checks, options.kind == "bool", writes
-    )
+    kinds = "".join(letter for letter in shim.options.kinds if letter in "fc" or not shim.scalars)
+    if not kinds or (shim.writes and with_out(formula, "out", positional=True) is None):
+        return None
+    checks = not is_truth and not keeps_dtype(formula, names, kinds)
+    shown = "" if kinds == ALL_KINDS else kinds
+    return DenseFacts(formula, shim.tensors, shim.scalars, shim.ones, shown, checks, is_truth, shim.writes)
 
 
 def _outer_ufunc(formula: Formula) -> str | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from opwright_codegen.formula_emit import with_out
 from opwright_codegen.layout import bracketed, condition, fill_comment, formula_lines
-from opwright_codegen.targets.dense import DenseFacts
+from opwright_codegen.targets.dense import ALL_KINDS, DenseFacts
 from opwright_codegen.targets.shims import ShimBuilder, spelled
 
-__all__ = ["FastShim", "FastShimBuilder"]
+__all__ = ["FastShim", "FastShimBuilder", "dtypes_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,11 @@ class _Call:
     def at(self, indent: int) -> str:
         """The statement as it is laid out at a column."""
         return bracketed(self.head, self.arguments, self.tail, indent)
+
+
+def dtypes_name(kinds: str) -> str:
+    """What a module calls the dtypes of these kinds that compute in themselves."""
+    return f"DTYPES_{kinds.upper()}"
 
 
 class FastShimBuilder:
@@ -106,8 +111,7 @@ class FastShimBuilder:
         arrays = {name: shim.own[name] for name in facts.operands}
         first = arrays[facts.operands[0]]
         dtype = shim.claim("dtype")  # looked up once: a look-up takes a tenth of what NumPy takes for an add
-        # NumPy numbers its dtypes: those above 16 are half, bfloat16, and what no Tensor can have.
-        tests = [*self.tests(arrays, dtype), f"{dtype}.num > 16"]
+        tests = self.tests(arrays, dtype, facts.kinds or ALL_KINDS)
         passed = [f"wrap({shim.own[a.name]})" if a.name in arrays else shim.own[a.name] for a in shim.schema.arguments]
         general = _Call(f"return {shim.names.general}(", passed, ").array")
         return FastShim(
@@ -128,17 +132,18 @@ class FastShimBuilder:
         """The lines that send a result of another dtype to the general shim, where there may be one."""
         return (f"if result.dtype is not {dtype}:", f"    {general.at(12)}") if self._facts.checks_result else ()
 
-    def tests(self, arrays: Mapping[str, str], dtype: str = "") -> list[str]:
+    def tests(self, arrays: Mapping[str, str], dtype: str = "", kinds: str = "") -> list[str]:
         """What sends a call to the general shim; `dtype` is the variable that holds that of the first operand, if
-        one does."""
+        one does, and `kinds` are those that are served, if not those that the facts say."""
         facts, shim = self._facts, self._shim
         first, *others = [arrays[name] for name in facts.operands]
         dtype = dtype or f"{first}.dtype"
         kind = shim.builtins["type"]
         tests = [f"{shim.own[name]} != {value!r}" for name, value in facts.ones]
         tests += [f"{other}.dtype is not {dtype}" for other in others]
-        if facts.kinds:
-            tests.append(f'{dtype}.kind not in "{facts.kinds}"')
+        kinds = kinds or facts.kinds
+        if kinds:  # (one look-up; what a dtype says of itself takes longer, and it may be big-endian, or half)
+            tests.append(f"{dtype} not in {dtypes_name(kinds)}")
         for name in facts.scalars:
             own = shim.own[name]
             exact = (shim.builtins["float"], shim.builtins["int"])

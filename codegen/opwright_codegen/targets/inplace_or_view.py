@@ -32,8 +32,9 @@ RESERVED = (
     "extra", "increment_version", "item", "kernel", "mark_view", "mark_views", "result", "shape", "storage",
     "storage_of",
 )  # fmt: skip
-# They have the annotations, and return their argument: `detach_` writes to no memory, `lift_fresh` makes no view.
-_NEITHER = frozenset(("aten::detach_", "aten::lift_fresh"))
+# They have the annotations, and return their argument: `detach_` writes to no memory, `lift_fresh` makes no view. The
+# results of the others are views without history (`opwright.autograd.detach`).
+_NEITHER = frozenset(("aten::detach_", "aten::lift_fresh", "aten::detach", "aten::view.dtype"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,26 +4,34 @@ Note [Kernel shims]
 `NAME` serves every call: a plan says what the result looks like, its operands go to the kernel, the answer is laid out
 or stored as the plan says. `NAME_dense` serves pointwise operators where no tensor has ODD: the arrays are row-major,
 with at least one element and one dimension, and where their dtypes are one NumPy's own result is what the plan would
-say. `NAME_arrays` is the same for plain arrays. Both leave the rest to `NAME`, which also words the errors.
+say, if the kernel is proven elementwise (`elementwise`). `NAME_arrays` is the same for plain arrays. Both leave the
+rest to `NAME`, which also words the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from opwright_codegen.bindings import Binding, backend_bindings
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import fill_comment
 from opwright_codegen.names import BuiltinNames, Namer
-from opwright_codegen.targets.dense import dense_facts
-from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder
+from opwright_codegen.targets.dense import ALL_KINDS, dense_facts
+from opwright_codegen.targets.fast_shims import FastShim, FastShimBuilder, dtypes_name
 from opwright_codegen.targets.shims import RESERVED, ShimBuilder, ShimNames
 from opwright_codegen.views import NamespaceView
 
 __all__ = ["TEMPLATE", "Backend", "Shim", "context", "shim_names"]
 
 TEMPLATE = "kernels.py.j2"
+# The names of all sets of kinds.
+_DTYPES = {
+    "".join(kinds): dtypes_name("".join(kinds))
+    for count in range(1, len(ALL_KINDS) + 1)
+    for kinds in combinations(ALL_KINDS, count)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +87,17 @@ def context(
         fast = fast_builder(general, found.facts, backend.key).shims() if found.facts is not None else ()
         comment = fill_comment(binding.view.declaration)
         shims.append(Shim(comment, general.head(found.general), tuple(general.statements()), fast))
-    return {"backend": backend, "shims": shims, "imports": _imports(shims, backend, modules)}
+    words = words_in(text for shim in shims for text in shim.texts())
+    dtypes = [(name, kinds) for kinds, name in _DTYPES.items() if name in words]
+    if dtypes:
+        words.add("plain_dtypes")
+    return {"backend": backend, "shims": shims, "dtypes": dtypes, "imports": _imports(words, backend, modules)}
 
 
 def shim_names(bindings: Sequence[Binding], backend: Backend) -> dict[str, ShimNames]:
     """The functions that the module has, by operator."""
     own = backend_bindings(bindings, backend.key)
-    namer = Namer(RESERVED)
+    namer = Namer((*RESERVED, *_DTYPES.values()))
     general = {binding.view.name: namer.claim(binding.view.stub) for binding in own}
     found = {}
     for binding in own:
@@ -117,8 +129,7 @@ def _functions(names: Mapping[str, ShimNames]) -> set[str]:
     return {name for found in names.values() for name in (found.general, found.dense, found.arrays)}
 
 
-def _imports(shims: Sequence[Shim], backend: Backend, modules: dict[str, str]) -> str:
-    words = words_in(text for shim in shims for text in shim.texts())
+def _imports(words: Collection[str], backend: Backend, modules: dict[str, str]) -> str:
     whole = [f"{backend.library} as {backend.xp}"] if backend.library and backend.xp in words else []
     whole += [name for name in ("builtins", "math") if name in words]
     extra = [(module.rpartition(".")[0], module.rpartition(".")[2], alias) for module, alias in modules.items()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from opwright_codegen.annotations import Side, Tensors, annotation, return_annotation, tensors_in
 from opwright_codegen.bindings import Binding, Inline, Named, result_formulas
+from opwright_codegen.elementwise import operands_broadcast
 from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Verbatim, rewrite, walk
 from opwright_codegen.formula_emit import Spelling, with_out
 from opwright_codegen.formula_resolve import BUILTINS
@@ -24,8 +25,8 @@ RESERVED = (
     "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
     "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
     "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plan", "plans", "result",
-    "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
+    "new_fake", "new_place", "new_result", "np", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plans",
+    "result", "results", "rules", "target", "type", "wrap", "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -228,8 +229,9 @@ class ShimBuilder:
         kernel = self.binding.kernel
         match kernel:
             case Inline(formula):
+                writes = out and self._fills_result(formula)
                 formula = spelled(formula, {}, {})
-                return (with_out(formula, out) if out else None) or formula
+                return (with_out(formula, out) if writes else None) or formula
             case Named(function):
                 arguments: list[Formula] = [Verbatim(self._xp)] if function.takes_xp else []
                 names = self._kernel_arguments()
@@ -239,6 +241,19 @@ class ShimBuilder:
                 return Call(Verbatim(f"{self._modules[function.module]}.{function.name}"), tuple(arguments), keywords)
             case _:
                 raise AssertionError("unbound kernels have no shim")
+
+    def _fills_result(self, formula: Formula) -> bool:
+        """Whether a ufunc may write its answer into an array of the result's shape: an answer of another shape would be
+        repeated there, unseen."""
+        meta = self.binding.meta
+        if not isinstance(meta, Plans) or not isinstance(call := meta.formulas[0], Call):
+            return False
+        rule = call.function
+        if not isinstance(rule, Reference) or rule.name not in ("pointwise", "like"):
+            return False
+        types = {a.name: a.type for a in self.schema.arguments}
+        tensors = {name for name in meta.operands if name is not None and types[name].is_tensor_like}
+        return tensors <= operands_broadcast(formula)
 
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
         return formula_lines(self._call(out), self.spelling(arguments), 4, before, after)

@@ -25,6 +25,7 @@ from opwright.autograd.modes import (
 from opwright.autograd.nodes import Node
 from opwright.autograd.saved import saved_tensors_hooks
 from opwright.errors import GradcheckError
+from opwright.missing import missing_attribute
 
 if TYPE_CHECKING:
     from opwright.autograd.checking import gradcheck, gradgradcheck
@@ -51,7 +52,7 @@ _LAZY: Final = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __dir__())
     module = import_module(f"{__name__}.{_LAZY[name]}")
     return module if name == _LAZY[name] else getattr(module, name)
 

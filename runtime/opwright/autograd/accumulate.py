@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+import threading
+from typing import Any, Final
 
 import numpy as np
 
 from opwright.autograd.gradients import add, aten
+from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.devices import shape_of
+from opwright.forks import note_before_forks, other_frames
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap
 
-__all__ = ["accumulate", "add_to"]
+__all__ = ["accumulate"]
+
+_held_in_parent: Final[list[AccumulateGrad]] = []
+
+
+def _note_held_leaves() -> None:
+    """Before a fork: note the leaves that other threads add to, whose locks nobody lets go of in the child."""
+    _held_in_parent[:] = [
+        frame.f_locals["leaf"] for frames in other_frames() for frame in frames if frame.f_code is accumulate.__code__
+    ]
+
+
+def _renew_locks() -> None:
+    for leaf in _held_in_parent:
+        leaf.lock = threading.RLock()
+
+
+note_before_forks(_note_held_leaves, _renew_locks)  # Note [Forks]; leaves are many: no list of them is kept
 
 
 def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
@@ -31,11 +51,17 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
         if not leaf.post_hooks:
             return  # nobody could ever see it
         variable = leaf.variable
+    if not variable.keys & GRAD:
+        return  # nobody wants it any more
+    if leaf.shape != variable.shape:
+        raise RuntimeError(
+            f"a gradient of shape {list(leaf.shape)} for a leaf whose shape is {list(variable.shape)} by now: it was "
+            "changed in place, or by an assignment to data, since the graph was made"
+        )
     with leaf.lock:
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:
-            for hook in list(leaf.post_hooks.values()):
-                hook(variable)
+            call_post_accumulate_hooks(leaf.post_hooks, variable)
 
 
 def add_to(variable: Tensor, grad: Tensor, is_ours: bool = False) -> None:

@@ -22,4 +22,4 @@ def _detaching(below: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in ("aten::detach", "aten::view.dtype"):
-    register(_name, "Autograd", Wrapper(_detaching), where=__name__)
+    register(_name, "ADInplaceOrView", Wrapper(_detaching), where=__name__)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd import batched, engine
-from opwright.autograd.accumulate import add_to
 from opwright.autograd.gradients import aten, ones_like
-from opwright.autograd.nodes import AccumulateGrad, Edge
+from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 
@@ -43,9 +42,7 @@ def backward(
     for tensor in wanted:
         if tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
-    targets = _targets(wanted)
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets)
-    _accumulate(wanted, targets, found, create_graph)
+    engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=_targets(wanted), accumulates=True)
 
 
 def grad(
@@ -70,6 +67,8 @@ def grad(
         )
     keep = create_graph if retain_graph is None else retain_graph
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("'inputs' argument to grad cannot be empty: name the tensors to differentiate by")
     find = _find_batched if is_grads_batched else _find
     found = find(roots, grad_outputs, _targets(wanted), keep, create_graph)
     for index, (tensor, value) in enumerate(zip(wanted, found, strict=True)):
@@ -131,8 +130,7 @@ def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | N
 
 def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
     if gradient is None:
-        if not tensor.requires_grad:
-            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        _check_recorded(index, tensor)
         if tensor.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if tensor.dtype not in FLOATING:
@@ -151,29 +149,18 @@ def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Te
             f"grad_output[{index}] has a dtype of {dtype_name(gradient.dtype)} and output[{index}] has a dtype of "
             f"{dtype_name(tensor.dtype)}."
         )
-    if not tensor.requires_grad:
-        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    _check_recorded(index, tensor)
     return tensor.edge, gradient
+
+
+def _check_recorded(index: int, tensor: Tensor) -> None:
+    if not tensor.requires_grad or type(tensor.edge) is NoHistory:
+        raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 
 
 def _targets(tensors: tuple[Tensor, ...]) -> list[Edge]:
     for tensor in tensors:
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return [tensor.edge for tensor in tensors]
-
-
-def _accumulate(tensors: tuple[Tensor, ...], targets: list[Edge], found: list[Any], create_graph: bool) -> None:
-    """Add what `backward(inputs=...)` found; a tensor that is no leaf got its own in the pass, as it retains it."""
-    from opwright.autograd.modes import enable_grad, no_grad
-
-    done: set[int] = set()
-    with enable_grad() if create_graph else no_grad():
-        for tensor, edge, gradient in zip(tensors, targets, found, strict=True):
-            if gradient is None or id(tensor) in done or type(edge) is not AccumulateGrad:
-                continue
-            done.add(id(tensor))
-            with edge.lock:
-                add_to(tensor, gradient)
-                for hook in list((edge.post_hooks or {}).values()):
-                    hook(tensor)
+    # (a view without history is used nowhere)
+    return [NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge for tensor in tensors]

@@ -29,21 +29,27 @@ Root = tuple[Edge, Any]
 
 
 def run(
-    roots: Sequence[Root], *, keep_graph: bool, create_graph: bool, targets: Sequence[Edge] | None = None
+    roots: Sequence[Root],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    targets: Sequence[Edge] | None = None,
+    accumulates: bool = False,
 ) -> list[Any]:
     """One backward pass from `roots`, pairs of an edge and its gradient.
 
-    Without `targets`, leaves accumulate; the result is empty. With them nothing accumulates, only what leads to a
-    target runs, and the result has the gradient of each, or None. `keep_graph` keeps what nodes saved, `create_graph`
-    records what they compute.
+    Without `targets`, leaves accumulate; the result is empty. With them only what leads to a target runs: nothing
+    accumulates, and the result has the gradient of each, or None; or, where the pass `accumulates`, the targets run
+    too, and those that are leaves accumulate. `keep_graph` keeps what nodes saved, `create_graph` records what they
+    compute.
     """
-    current = _Pass(keep_graph, targets)
+    current = _Pass(keep_graph, targets, accumulates)
     outer = active_modes()
     set_modes(with_recording(outer) if create_graph else without_recording(outer))
     try:
         current.prepare([edge for edge, _ in roots])
         for index, (edge, grad) in enumerate(roots):
-            current.deliver(edge, fit(grad, edge, None, index))
+            current.start(edge, fit(grad, edge, None, index))
         del roots
         current.run()
         return current.captured(targets)
@@ -54,9 +60,9 @@ def run(
 class _Pass:
     """What is known in one backward pass."""
 
-    __slots__ = ("captures", "heap", "is_careful", "keep_graph", "leaves", "needed", "uses", "waiting")
+    __slots__ = ("captures", "heap", "is_careful", "keep_graph", "leaves", "needed", "targets", "uses", "waiting")
 
-    def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None) -> None:
+    def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool) -> None:
         self.keep_graph = keep_graph
         self.waiting: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
         self.heap: list[int] = []
@@ -64,17 +70,23 @@ class _Pass:
         self.uses: dict[AccumulateGrad, int] | None = None  # how many gradients are still to arrive, where it matters
         self.needed: set[Node] | None = None
         self.captures: dict[tuple[Node, int], Any] | None = None
-        if targets is not None:
+        self.targets = None if targets is None else {node_of(edge) for edge in targets}
+        if targets is not None and not accumulates:
             self.captures = {(node_of(edge), number_of(edge)): None for edge in targets}
         self.is_careful = anomaly.is_on()
 
     def prepare(self, roots: Iterable[Edge]) -> None:
         """Look through the graph beforehand, where that is needed: which nodes lead to targets, or when leaves are
         complete (their hooks run then, not at the end)."""
-        if self.captures is not None:
-            self.needed = _leading_to({node for node, _ in self.captures}, roots)
+        if self.targets is not None:
+            self.needed = _leading_to(self.targets, roots)
         elif AccumulateGrad.is_watched:
             self.uses = _count_uses(roots)
+
+    def start(self, edge: Edge, grad: Any) -> None:
+        """Begin at a root, unless it leads to no target."""
+        if self.needed is None or node_of(edge) in self.needed:
+            self.deliver(edge, grad)
 
     def deliver(self, edge: Edge, grad: Any) -> None:
         """Add a gradient to what waits for a node. None counts as arrived."""
@@ -106,7 +118,8 @@ class _Pass:
         if leaf.extra is None and self.captures is None:
             accumulate(leaf, self.leaves.pop(leaf))
             return
-        grad = self.before(leaf, self.leaves.pop(leaf))
+        grad = self.after_hooks(leaf, self.leaves.pop(leaf))
+        self.capture(leaf, grad)
         if self.captures is None:
             if leaf.extra is not None and leaf.extra.prehooks:
                 (grad,) = call_prehooks(leaf.extra.prehooks, (grad,))
@@ -114,25 +127,30 @@ class _Pass:
             if leaf.extra is not None and leaf.extra.hooks:
                 call_hooks(leaf.extra.hooks, (), (grad,))
 
-    def before(self, node: Node, grads: Any) -> Any:
-        """What arrived at a node after the hooks of its results; captured, and kept by tensors that asked for it."""
+    def after_hooks(self, node: Node, grads: Any) -> Any:
+        """Run tensor hooks on the gradients that reached `node`, fill the `grad` of tensors that retain it; return the
+        gradients."""
         extra = node.extra
-        if extra is not None:
-            for number, hooks in extra.tensor_hooks.items():
-                if type(grads) is list:
-                    grads[number] = call_tensor_hooks(hooks, grads[number])
-                else:
-                    grads = call_tensor_hooks(hooks, grads)
-            for number, reference in extra.retained.items():
-                tensor = reference()
-                grad = grads[number] if type(grads) is list else grads
-                if tensor is not None and grad is not None:
-                    tensor.grad = grad.clone() if tensor.grad is None else add(tensor.grad, grad)
+        if extra is None:
+            return grads
+        for number, hooks in extra.tensor_hooks.items():
+            if type(grads) is list:
+                grads[number] = call_tensor_hooks(hooks, grads[number])
+            else:
+                grads = call_tensor_hooks(hooks, grads)
+        for number, reference in extra.retained.items():
+            tensor = reference()
+            grad = grads[number] if type(grads) is list else grads
+            if tensor is not None and grad is not None:
+                tensor.grad = grad.clone() if tensor.grad is None else add(tensor.grad, grad)
+        return grads
+
+    def capture(self, node: Node, grads: Any) -> None:
+        """Note the gradients that reached `node`, where they are asked for."""
         if self.captures is not None:
             for number, grad in enumerate(grads if type(grads) is list else (grads,)):
                 if (node, number) in self.captures:
                     self.captures[node, number] = grad
-        return grads
 
     def captured(self, targets: Sequence[Edge] | None) -> list[Any]:
         """The gradients of the targets."""
@@ -143,7 +161,7 @@ class _Pass:
     def run(self) -> None:
         """Take nodes until none waits."""
         waiting, heap = self.waiting, self.heap
-        is_plain = self.uses is None and self.captures is None and not self.is_careful
+        is_plain = self.uses is None and self.needed is None and not self.is_careful
         while heap:
             node, grad = waiting.pop(-heapq.heappop(heap))
             if is_plain and grad is not None and type(grad) is not list:
@@ -211,12 +229,14 @@ class _Pass:
 
         The second of the results is empty where the node need not run.
         """
-        grads = self.before(node, grads)
         edges = node.edges
         if self.needed is not None:
             edges = [edge if edge is not None and node_of(edge) in self.needed else None for edge in edges]
-            if not any(edge is not None for edge in edges):
+            if self.captures is not None and not any(edge is not None for edge in edges):
+                self.capture(node, self.after_hooks(node, grads))
                 return (), ()
+            self.capture(node, grads)  # as in PyTorch: before its hooks, where the node itself runs
+        grads = self.after_hooks(node, grads)
         extra = node.extra
         several = grads if type(grads) is list else (grads,)
         if extra is not None and extra.prehooks:

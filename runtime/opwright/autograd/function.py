@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,12 +48,6 @@ class FunctionCtx(MultipleOutputs):
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`: to be called once, in forward."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}: keep "
-                    "what is no Tensor as an attribute, ctx.name = value"
-                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -112,8 +107,8 @@ class FunctionCtx(MultipleOutputs):
                 zeros(*output) if grad is None and output is not None else grad  # type: ignore[arg-type]
                 for grad, output in zip(grads, self.outputs, strict=True)
             )
-        found = self.function.backward(self, *grads)
-        results = list(found) if isinstance(found, tuple | list) else [found]
+        found = _backward_of(self.function)(self, *grads)
+        results = list(found) if isinstance(found, tuple) else [found]
         while len(results) > self._inputs and results[-1] is None:
             results.pop()
         if len(results) != self._inputs:
@@ -174,7 +169,12 @@ class Function:
         """The gradients of the inputs."""
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
-    vjp = backward
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the inputs: `backward` by another name, of which a Function has one."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function."
+        )
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -183,7 +183,13 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Call the operation, and record it where an input requires grad. Raises RuntimeError."""
+        """Call the operation, and record it where an input requires grad. Raises RuntimeError.
+
+        `setup_context` sees the arguments as `forward` gets them: those given by name in their places, and defaults.
+        """
+        has_setup = cls.setup_context is not Function.setup_context
+        if has_setup:
+            args, kwargs = _bound(cls.forward, args, kwargs)
         keys = 0
         for value in args:
             if isinstance(value, Tensor):
@@ -197,16 +203,39 @@ class Function:
         ctx = cls._context(args)
         is_recorded = is_grad_enabled() and any(ctx.needs_input_grad)
         with without_tangents_or_grad() if keys & TANGENT else no_grad():
-            if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args, **kwargs)
-            else:
+            if has_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
         several = isinstance(output, tuple)
         outputs = finish(ctx, args, list(output) if several else [output], is_recorded)
         if cells is not None:
             give_tangents(ctx, args, cells, outputs)
         return tuple(outputs) if several else outputs[0]
+
+
+def _backward_of(function: type[Function]) -> Callable[..., Any]:
+    """The `backward` of a Function, or its `vjp`. Raises RuntimeError where it has both."""
+    if function.vjp is Function.vjp:
+        return function.backward
+    if function.backward is not Function.backward:
+        raise RuntimeError(
+            f"{function.__name__} has both 'backward' and 'vjp', which are two names of one method: keep one of them"
+        )
+    return function.vjp
+
+
+def _bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call by position, defaults filled in; those that `forward` takes by name alone stay so."""
+    code = getattr(forward, "__code__", None)
+    if not kwargs and code is not None and len(args) == code.co_argcount:
+        return args, kwargs
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from opwright.autograd.tangents import (
     write_tangent,
 )
 from opwright.state import Modes
+from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def give_tangents(ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, outputs
     level = next(cell.level for cell in cells if cell is not None)
     with ignoring_tangents():
         given = [_given(ctx, *pair) for pair in zip(inputs, cells, strict=True)]
+        versions = [None if each is None else storage_of(each).version for each in given]
         found = ctx.call_jvp(given)
         values = found if isinstance(found, tuple) else (found,)
         if len(values) != len(outputs):
@@ -70,7 +72,7 @@ def give_tangents(ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, outputs
             )
         taken = tuple(each for each in given if each is not None)
         for number, (output, value) in enumerate(zip(outputs, values, strict=True)):
-            _give(ctx, inputs, cells, given, number, output, value, level, taken)
+            _give(ctx, inputs, cells, given, versions, number, output, value, level, taken)
 
 
 def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
@@ -84,8 +86,8 @@ def _given(ctx: FunctionCtx, value: Any, cell: Tangent | None) -> Tensor | None:
 
 
 def _give(
-    ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, given: Sequence[Any], number: int, output: Any, value: Any,
-    level: Level, taken: tuple[Tensor, ...],
+    ctx: FunctionCtx, inputs: Sequence[Any], cells: Cells, given: Sequence[Any], versions: Sequence[int | None],
+    number: int, output: Any, value: Any, level: Level, taken: tuple[Tensor, ...],
 ) -> None:  # fmt: skip
     where = f"{ctx.function.__name__}.jvp"
     if not may_have_tangent(output) or number in ctx.without_gradient:
@@ -103,7 +105,7 @@ def _give(
     check_fit(output, value)
     place = next((place for place, each in enumerate(inputs) if each is output), None)
     if place is not None:
-        if cells[place] is not None and value is not given[place]:
+        if cells[place] is not None and (value is not given[place] or storage_of(value).version == versions[place]):
             raise RuntimeError(
                 f"forward of {ctx.function.__name__} writes to input {place} in place, so its jvp must write to that "
                 "input's tangent in place, too, and return it"

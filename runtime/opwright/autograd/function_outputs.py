@@ -93,8 +93,6 @@ def _rebased(ctx: FunctionCtx, number: int, output: Tensor, count: int) -> Tenso
     if extra is None or extra.base is None:
         output.edge = ctx, number
         output.keys |= GRAD
-        if extra is not None and extra.storage is not None:
-            extra.storage.rewrites += 1
         return output
     if count > 1:
         raise RuntimeError(
@@ -138,6 +136,13 @@ def _keep(ctx: FunctionCtx, outputs: Sequence[Any], results: Sequence[Any], is_r
         if tensor is None:
             saved.append(NOTHING)
             continue
+        if not isinstance(tensor, Tensor):
+            if not is_recorded:
+                continue  # as in PyTorch: nobody asks for it
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument is of type {type(tensor).__name__}: keep "
+                "what is no Tensor as an attribute, ctx.name = value"
+            )
         number = next((place for place, each in enumerate(outputs) if each is tensor), None)
         edge = None if number is None else results[number].edge
         is_own = isinstance(edge, ViewOfBase) if type(edge) is not tuple else edge[0] is ctx

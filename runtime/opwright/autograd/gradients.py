@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.autograd.nodes import Edge, Node, Recorded, node_of, number_of
+from opwright.autograd.nodes import Edge, Node, Recorded, RecordedSeveral, node_of, number_of
 from opwright.devices import Device
-from opwright.dtypes import COMPLEX, INEXACT, DType, dtype_name
+from opwright.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright.layouts import Shape
 from opwright.tensor import Tensor
 
@@ -72,10 +72,12 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
 
 def _cast(grad: Tensor, dtype: DType, node: Node | None, index: int) -> Tensor:
-    if grad.dtype not in INEXACT:
-        raise RuntimeError(
-            _invalid(node, index, f"expected a floating point or complex dtype, but got {dtype_name(grad.dtype)}")
-        )
+    """The gradient in the dtype of what it belongs to. Generated nodes alone may give a complex gradient of a real
+    tensor, whose real part it is then."""
+    is_generated = isinstance(node, Recorded | RecordedSeveral)
+    if (grad.dtype in COMPLEX) != (dtype in COMPLEX) and grad.dtype not in FLOATING and not is_generated:
+        kind = "real" if dtype not in COMPLEX else "complex or floating point"
+        raise RuntimeError(_invalid(node, index, f"expected a {kind} dtype, but got {dtype_name(grad.dtype)}"))
     if grad.dtype in COMPLEX and dtype not in COMPLEX:
         grad = aten("real")(grad)
     result: Tensor = aten("to.dtype")(grad, dtype)

@@ -9,7 +9,14 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final
 
-__all__ = ["RemovableHandle", "add_hook", "call_hooks", "call_prehooks", "call_tensor_hooks"]
+__all__ = [
+    "RemovableHandle",
+    "add_hook",
+    "call_hooks",
+    "call_post_accumulate_hooks",
+    "call_prehooks",
+    "call_tensor_hooks",
+]
 
 _next_id: Final = itertools.count().__next__
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -74,8 +81,27 @@ def call_hooks(hooks: Hooks, results: Sequence[Any], grads: Sequence[Any]) -> tu
     for hook in list(hooks.values()):
         result = hook(results, tuple(grads))
         if result is not None:
+            if not isinstance(result, tuple):
+                raise TypeError(
+                    f"expected a tuple of gradients from the hook {_name(hook)!r}, but it returned "
+                    f"{type(result).__name__}"
+                )
             results = _replaced(hook, results, result)
     return results
+
+
+def call_post_accumulate_hooks(hooks: Hooks, leaf: Any) -> None:
+    """Run the hooks of a leaf whose gradient was added to. Raises RuntimeError, TypeError for one that returns."""
+    from opwright.tensor import Tensor
+
+    for hook in list(hooks.values()):
+        result = hook(leaf)
+        if result is not None and result is not leaf:
+            kind = RuntimeError if isinstance(result, Tensor) else TypeError
+            raise kind(
+                f"a post accumulate grad hook returns None, but {_name(hook)!r} returned {type(result).__name__}: to "
+                "change the gradient, write to the grad of the tensor it is given"
+            )
 
 
 def _replaced(hook: Callable[..., Any], old: tuple[Any, ...], new: Any) -> tuple[Any, ...]:

@@ -16,7 +16,8 @@ _NEITHER: Final = ~(AUTOGRAD | ADINPLACEORVIEW)
 
 
 def making(kernel: Kernel) -> Kernel:
-    """A kernel in inference mode: new results are inference tensors; views are what their base is."""
+    """A kernel in inference mode that returns no views: new results are inference tensors. (A view is what its base
+    is.)"""
 
     def call(*args: Any) -> Any:
         result = kernel(*args)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.devices import Array, Device, shape_of
-from opwright.dtypes import DType
+from opwright.dtypes import INEXACT, DType
 from opwright.keys import GRAD
 from opwright.layouts import Shape
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from opwright.tensor import Tensor
 
 __all__ = [
-    "AccumulateGrad", "Edge", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral", "next_sequence", "node_of",
-    "split_edges",
+    "AccumulateGrad", "Edge", "NoHistory", "Node", "NodeExtra", "Output", "Recorded", "RecordedSeveral",
+    "next_sequence", "node_of", "split_edges",
 ]  # fmt: skip
 
 next_sequence: Final = itertools.count().__next__
@@ -90,7 +90,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """Where the gradients flow: a node and the number of its output for each operand."""
-        return tuple(edge if type(edge) is tuple else (edge, 0) for edge in self.edges)
+        edges = (None if type(edge) is NoHistory else edge for edge in self.edges)
+        return tuple(edge if type(edge) is tuple else (edge, 0) for edge in edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -118,8 +119,28 @@ class Node:
         return add_hook(self.more().prehooks, hook)
 
     def __call__(self, *grads: Gradient) -> Any:
-        results = tuple(self.apply(*grads))
+        """The gradients of the operands from those of the results that have one; hooks are not called. Raises
+        TypeError for another number of gradients, and for what is neither a Tensor nor None."""
+        from opwright.tensor import Tensor
+
+        wanted, count = self._places()
+        if len(grads) != len(wanted):
+            raise TypeError(f"{self.name()} takes {len(wanted)} gradients, one for each result, got {len(grads)}")
+        for place, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(
+                    f"gradient {place} of {self.name()} must be a Tensor or None, got {type(grad).__name__}"
+                )
+        given = dict(zip(wanted, grads, strict=True))
+        if not self.takes_undefined and all(grad is None for grad in grads):
+            results: tuple[Gradient, ...] = (None,) * len(self.edges)
+        else:
+            results = tuple(self.apply(*map(given.get, range(count))))
         return results[0] if len(results) == 1 else results
+
+    def _places(self) -> tuple[list[int], int]:
+        """The numbers of the results that may have a gradient, and how many results there are."""
+        return [0], 1
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -134,6 +155,10 @@ class MultipleOutputs(Node):
     def apply(self, *grads: Gradient) -> Sequence[Gradient]:
         """The gradients of the operands from those of the results."""
         raise NotImplementedError(f"{type(self).__name__} has no apply")
+
+    def _places(self) -> tuple[list[int], int]:
+        known = enumerate(self.outputs)
+        return [place for place, output in known if output is not None and output[1] in INEXACT], len(self.outputs)
 
     def output(self, number: int) -> Output:
         """Shape, dtype and device of a result."""
@@ -216,6 +241,16 @@ class AccumulateGrad(Node):
         self.shape = shape_of(variable.array)
         self.dtype = variable.dtype
 
+    def follow(self, variable: Tensor) -> AccumulateGrad:
+        """Where the leaf's gradient ends after it took other memory or another layout. Graphs made before find this
+        node, which refuses gradients of another shape than the leaf's is now."""
+        if self.shape == variable.shape and self.dtype == variable.dtype:
+            self.retarget(variable)
+            return self
+        other = AccumulateGrad(variable)
+        other.extra, other.post_hooks = self.extra, self.post_hooks
+        return other
+
     def name(self) -> str:
         """PyTorch's name."""
         return "torch::autograd::AccumulateGrad"
@@ -247,6 +282,23 @@ class AccumulateGrad(Node):
         from opwright.autograd.accumulate import accumulate
 
         accumulate(self, grad)
+        return ()
+
+
+class NoHistory(Node):
+    """Where the gradient of a view ends that requires grad, as its base does, and was not recorded."""
+
+    __slots__ = ()
+
+    def __init__(self, view: Tensor) -> None:
+        self.edges = ()
+        self.sequence = next_sequence()
+        self.extra = None
+        self.shape = view.shape
+        self.dtype = view.dtype
+
+    def apply(self, grad: Gradient) -> Sequence[Gradient]:
+        """No gradients."""
         return ()
 
 

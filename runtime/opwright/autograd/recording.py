@@ -12,24 +12,41 @@ from typing import Any
 
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.autograd.modes import is_grad_enabled, is_inference, is_inference_mode_enabled
-from opwright.autograd.nodes import AccumulateGrad, Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
+from opwright.autograd.nodes import (
+    AccumulateGrad,
+    Edge,
+    MultipleOutputs,
+    Node,
+    NoHistory,
+    next_sequence,
+    node_of,
+    number_of,
+)
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
 from opwright.devices import shape_of
 from opwright.dtypes import INEXACT
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.signature import Signature
 from opwright.state import active_modes
-from opwright.storage import storage_of
+from opwright.storage import Extra, storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
     "Kernel", "check_inplace", "check_no_gradient", "check_out", "check_writable", "edges_of", "increment_version",
-    "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
-    "refresh", "refreshing", "refuse_recording", "register_hook", "register_post_accumulate_hook", "retain_grad",
-    "retains_grad",
+    "leave_graph", "make_leaf", "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history",
+    "record", "record_several", "refresh", "refreshing", "refuse_recording", "register_hook",
+    "register_post_accumulate_hook", "retain_grad", "retains_grad",
 ]  # fmt: skip
 
 Kernel = Callable[..., Any]
+
+
+# Note [Histories of views]
+# A view requires grad where its base does. What was recorded when it was made is its history for as long as nobody
+# writes to the memory: `extra.seen` is the storage's version then. Once that is another one, whoever wrote and whether
+# that was recorded, the history is read off the base's anew (`ViewOfBase`), with the layout that the view has by now.
+# A view that was made where nothing was recorded, or before its base required grad, has none (`NoHistory`) until then.
+# All this is found out when the view is next used: `refresh`.
 
 
 def refreshing(kernel: Kernel, below: Kernel, signature: Signature) -> Kernel:
@@ -74,7 +91,7 @@ def record(result: Tensor, node: Node) -> Tensor:
     result.edge = node
     result.keys |= GRAD
     if result.keys & VIEW:
-        _note_rewrites(result)
+        _note_version(result)
     return result
 
 
@@ -88,23 +105,20 @@ def record_several(results: Sequence[Tensor | None], node: MultipleOutputs) -> N
             result.edge = node, number
             result.keys |= GRAD
             if result.keys & VIEW:
-                _note_rewrites(result)
+                _note_version(result)
 
 
-def _note_rewrites(view: Tensor) -> None:
+def _note_version(view: Tensor) -> None:
     extra = view.extra
     if extra is not None and extra.storage is not None:
-        extra.rewrites = extra.storage.rewrites
+        extra.seen = extra.storage.version
 
 
 def mark_view(view: Tensor, creation: str = "") -> Tensor:
     """Note why a recorded call must not write to a view, one of VIEW_ERRORS; found from the modes if not given."""
     extra = view.extra
-    if extra is not None:
-        if creation := creation or _creation_of_modes():
-            extra.creation = creation
-        if extra.storage is not None:
-            extra.rewrites = extra.storage.rewrites
+    if extra is not None and (creation := creation or _creation_of_modes()):
+        extra.creation = creation
     return view
 
 
@@ -229,17 +243,16 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
         if base.keys & VIEW:
             refresh(base)
         write = WriteToView.of(tensor, base, node)
+        old = base.edge
         base.edge = write
         base.keys |= GRAD
-        storage_of(base).rewrites += 1
-        refresh(tensor)
+        _move_retained(base, old)
+        _renew(tensor, base)
         return tensor
     old = tensor.edge
     tensor.edge = node
     tensor.keys |= GRAD
     _move_retained(tensor, old)
-    if extra is not None and extra.storage is not None:
-        extra.storage.rewrites += 1
     return tensor
 
 
@@ -256,25 +269,36 @@ def move_history(tensor: Tensor, node: Node) -> Tensor:
 
 
 def refresh(view: Tensor) -> None:
-    """Give a view the history that recorded writes to its memory left it. Raises RuntimeError for a view made in a
-    block in which nothing was recorded."""
+    """Bring the history of a view up to date (Note [Histories of views]).
+
+    Raises RuntimeError for a view made in a block in which nothing was recorded, whose memory was written to since.
+    """
     extra = view.extra
     if extra is None or extra.base is None or extra.storage is None:
         return
-    rewrites = extra.storage.rewrites
-    if rewrites == getattr(extra, "rewrites", 0):
-        return
+    edge = view.edge
     base = extra.base
-    if base.edge is None or type(view.edge) is AccumulateGrad:
+    if extra.storage.version == extra.seen or base.edge is edge is None:
+        if edge is None and base.edge is not None and view.dtype in INEXACT:
+            view.edge = NoHistory(view)
+            view.keys |= GRAD
+        elif type(edge) is NoHistory and base.edge is None:
+            view.edge = None
+            view.keys &= ~GRAD
+        return
+    if base.edge is None and type(edge) in (AccumulateGrad, NoHistory):
         return
     creation = getattr(extra, "creation", "")
     if creation:
         raise RuntimeError(
             _view_error(view, creation, "its base or another view of its base has been modified inplace")
         )
-    if view.dtype not in INEXACT:
-        return
-    extra.rewrites = rewrites
+    if view.dtype in INEXACT:
+        _renew(view, base)
+
+
+def _renew(view: Tensor, base: Tensor) -> None:
+    """Read the history of a view off its base's."""
     old = view.edge
     record(view, ViewOfBase.of(view, base))
     _move_retained(view, old)
@@ -290,18 +314,45 @@ def _move_retained(tensor: Tensor, old: Edge) -> None:
         retain_grad(tensor)
 
 
+def make_leaf(tensor: Tensor) -> None:
+    """Have the gradient of a tensor that has no history end in it: where it did before, if it ever did."""
+    if type(tensor.edge) is AccumulateGrad:
+        return
+    leaf = None if tensor.extra is None else getattr(tensor.extra, "leaf", None)
+    if leaf is None:
+        leaf = AccumulateGrad(tensor)
+    else:
+        leaf.retarget(tensor)
+    tensor.edge = leaf
+    tensor.keys |= GRAD
+
+
+def leave_graph(tensor: Tensor) -> None:
+    """Take the history from a tensor. A leaf's is kept for the day when it requires grad again."""
+    if type(tensor.edge) is AccumulateGrad:
+        if tensor.extra is None:
+            tensor.extra = Extra()
+        tensor.extra.leaf = tensor.edge
+    tensor.edge = None
+    tensor.keys &= ~GRAD
+
+
 def register_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Add a hook to the gradient of a tensor that requires grad."""
     edge = tensor.edge
     node = node_of(edge)
     if type(node) is AccumulateGrad:
         AccumulateGrad.is_watched = True
+    elif type(node) is NoHistory:
+        return add_hook(OrderedDict(), hook)  # no gradient gets there
     return add_hook(node.more().tensor_hooks.setdefault(number_of(edge), OrderedDict()), hook)
 
 
 def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) -> RemovableHandle:
     """Add a hook to be called when a leaf's gradient was added to."""
     leaf = tensor.edge
+    if type(leaf) is NoHistory:
+        return add_hook(OrderedDict(), hook)
     if leaf.post_hooks is None:
         leaf.post_hooks = OrderedDict()
     AccumulateGrad.is_watched = True
@@ -311,7 +362,7 @@ def register_post_accumulate_hook(tensor: Tensor, hook: Callable[[Any], Any]) ->
 def retain_grad(tensor: Tensor) -> None:
     """Have the gradient of a tensor that is no leaf kept too."""
     edge = tensor.edge
-    if type(edge) is not AccumulateGrad:
+    if type(edge) not in (AccumulateGrad, NoHistory):
         node_of(edge).more().retained[number_of(edge)] = weakref.ref(tensor)
 
 

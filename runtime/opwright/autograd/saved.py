@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import weakref
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -18,6 +17,7 @@ from opwright.autograd.views import ViewOfBase
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
+from opwright.registry_lock import RegistryLock
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
@@ -31,7 +31,7 @@ _ABSENT: Final = ()  # an optional tensor that was not given; None is one that w
 
 _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
-_lock: Final = threading.Lock()
+_lock: Final = RegistryLock()
 _blocks = 0  # how many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read
 
 

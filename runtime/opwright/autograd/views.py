@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from opwright.autograd.gradients import aten
 from opwright.autograd.nodes import Edge, Node, next_sequence
+from opwright.dtypes import COMPLEX, to_real
 from opwright.errors import AutogradError
 from opwright.layouts import Shape, count, may_overlap_itself, span
 from opwright.tensor import Tensor
@@ -33,28 +34,39 @@ VIEW_ERRORS: Final = {
 
 
 class Placed(NamedTuple):
-    """Where in a buffer a tensor's elements lie."""
+    """Where in a buffer a tensor's elements lie. Of complex numbers in a buffer of real ones, `is_paired`."""
 
     shape: Shape
     strides: Shape
     offset: int
+    is_paired: bool = False
 
-    def last(self) -> int:
-        """The position of the last element."""
-        return self.offset + span(self.shape, self.strides)[1]
+    def layout(self) -> tuple[list[int], list[int], int]:
+        """Shape, strides and offset in elements of the buffer."""
+        if self.is_paired:
+            return [*self.shape, 2], [*(2 * stride for stride in self.strides), 1], 2 * self.offset
+        return list(self.shape), list(self.strides), self.offset
+
+    def length(self) -> int:
+        """How long a buffer must be."""
+        shape, strides, offset = self.layout()
+        return 1 + offset + span(tuple(shape), tuple(strides))[1] if count(self.shape) else 1
 
     def within(self, flat: Tensor) -> Tensor:
         """These elements of a 1-d buffer, as a view."""
-        found: Tensor = aten("as_strided")(flat, list(self.shape), list(self.strides), self.offset)
-        return found
+        found: Tensor = aten("as_strided")(flat, *self.layout())
+        return aten("view_as_complex")(found) if self.is_paired else found  # type: ignore[no-any-return]
 
     def put(self, flat: Tensor, values: Tensor) -> Tensor:
         """The buffer with other values in these places; the values of one place are added up."""
-        if not may_overlap_itself(self.shape, self.strides):
-            result: Tensor = aten("as_strided_scatter")(flat, values, list(self.shape), list(self.strides), self.offset)
+        if self.is_paired:
+            values = aten("view_as_real")(values)
+        shape, strides, offset = self.layout()
+        if not may_overlap_itself(tuple(shape), tuple(strides)):
+            result: Tensor = aten("as_strided_scatter")(flat, values, shape, strides, offset)
             return result
         places = aten("arange")(flat.numel(), device=flat.device)
-        index = aten("reshape")(self.within(places), [-1])
+        index = aten("reshape")(aten("as_strided")(places, shape, strides, offset), [-1])
         cleared = aten("index_fill.int_Scalar")(flat, 0, index, 0)
         added: Tensor = aten("index_add")(cleared, 0, index, aten("reshape")(values, [-1]))
         return added
@@ -69,20 +81,31 @@ class _Window(NamedTuple):
 
     @classmethod
     def of(cls, view: Tensor, base: Tensor) -> _Window:
+        start, own = base.storage_offset(), view.storage_offset()
         if view.dtype != base.dtype:
+            return cls._of_parts(view, base, start, own)
+        low = min(start, own)
+        first = Placed(base.shape, base.stride(), start - low)
+        second = Placed(view.shape, view.stride(), own - low)
+        return cls(first, second, max(first.length(), second.length()))
+
+    @classmethod
+    def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _Window:
+        """Of complex numbers and their parts. Raises AutogradError for other dtypes."""
+        if to_real(base.dtype) is not view.dtype and to_real(view.dtype) is not base.dtype:
             raise AutogradError(
                 f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "
                 "gradient: write to the base, or to a copy"
             )
-        start, own = base.storage_offset(), view.storage_offset()
-        low = min(start, own)
-        first = Placed(base.shape, base.stride(), start - low)
-        second = Placed(view.shape, view.stride(), own - low)
-        return cls(first, second, 1 + max(first.last() if count(base.shape) else 0, second.last()))
+        first = Placed(base.shape, base.stride(), start, base.dtype in COMPLEX)
+        second = Placed(view.shape, view.stride(), own, view.dtype in COMPLEX)
+        return cls(first, second, max(first.length(), second.length()))
 
     def buffer(self, like: Tensor) -> Tensor:
         """Zeros."""
-        made: Tensor = aten("new_zeros")(like, [self.length])
+        is_paired = self.base.is_paired or self.view.is_paired
+        dtype = to_real(like.dtype) if is_paired else like.dtype
+        made: Tensor = aten("new_zeros")(like, [self.length], dtype=dtype)
         return made
 
 
@@ -165,5 +188,5 @@ class WriteToView(Node):
         if self.edges[0] is None:
             return (None, *others)
         if written is None:
-            written = aten("zeros")(list(view.shape), dtype=grad.dtype, device=grad.device)
+            written = aten("zeros_like")(view.within(flat))
         return (base.within(view.put(flat, written)), *others)

@@ -68,6 +68,7 @@ class CustomOpDef(Generic[P, R]):
             else:
                 self._registered = Registered(_new_operator(name, function, schema, tags))
             self._disabled: dict[str, int] = {}
+            self._devices = _named(device_types)
             self._autocast: dict[str, DType] = {}
             self._register_defaults()
             for key in keys:
@@ -144,6 +145,7 @@ class CustomOpDef(Generic[P, R]):
 
         def register(function: Function) -> Function:
             with lock:
+                self._devices |= _named(device_types)
                 for key in keys:
                     self._put_kernel(key, function)
                 for device in self._disabled:
@@ -155,7 +157,9 @@ class CustomOpDef(Generic[P, R]):
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
-        operator was defined by stands in for it. It holds for all threads."""
+        operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
+        own, and of one that is enabled, or disabled, already."""
+        self._warn_of_no_change(device_type, enabled)
         with lock:
             before = self._disabled.get(device_type, 0)
             self._set_disabled(device_type, 0 if enabled else before + 1)
@@ -164,6 +168,18 @@ class CustomOpDef(Generic[P, R]):
         finally:
             with lock:
                 self._set_disabled(device_type, before)
+
+    def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
+        change = "enable" if enabled else "disable"
+        problems = []
+        if device_type not in self._devices:
+            problems.append("no kernel was registered for this device type")
+        if enabled == (device_type not in self._disabled):
+            problems.append(f"it is {change}d already")
+        for problem in problems:
+            warnings.warn(
+                f"attempted to {change} the kernel of {self._qualname} for {device_type}, but {problem}", stacklevel=4
+            )
 
     def _set_disabled(self, device_type: str, count: int) -> None:
         self._disabled.pop(device_type, None)
@@ -174,7 +190,10 @@ class CustomOpDef(Generic[P, R]):
             self._registered.current().drop(("disabled", device_type))
 
     def _disable(self, device_type: str) -> None:
-        (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        try:
+            (key,) = keys_of_devices(device_type, self._schema.arguments, self._qualname)
+        except RuntimeError:
+            return  # no such device, of which there was a warning
         kernel = FunctionKernel(self._opoverload, self.__wrapped__, self._schema.arrays, self._schema.returns_arrays)
         self._registered.current().put(("disabled", device_type), key, kernel, place_of(self.__wrapped__))
 
@@ -218,7 +237,8 @@ class CustomOpDef(Generic[P, R]):
         decorator where `func` is left out."""
 
         def register(function: Function) -> Function:
-            self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
+            with lock:
+                self._registered.current().hold("vmap", vmap_rules.add(self._qualname, function))
             return function
 
         return register if func is None else register(func)
@@ -230,8 +250,9 @@ class CustomOpDef(Generic[P, R]):
         def register(function: Function) -> Function:
             from opwright.python_dispatch import register_rule
 
-            rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
-            self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
+            with lock:
+                rule = register_rule(self._opoverload.name, torch_dispatch_class, function)
+                self._registered.current().hold(("torch_dispatch", torch_dispatch_class), rule)
             return function
 
         return register if func is None else register(func)
@@ -262,6 +283,11 @@ def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, *
     if operator.stub is not None:
         found.__call__ = operator.stub
     return result
+
+
+def _named(device_types: DeviceTypes) -> frozenset[str]:
+    """The devices that have a kernel of their own."""
+    return frozenset([device_types] if isinstance(device_types, str) else device_types or ())
 
 
 def _new_operator(name: str, function: Function, schema: InferredSchema, tags: tuple[Tag, ...]) -> Operator:

@@ -16,12 +16,11 @@ from opwright.custom_ops.wrappers import casting
 from opwright.devices import Device
 from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import as_dtype
-from opwright.errors import RegistrationError
 from opwright.introspection import place_of
 from opwright.keys import DispatchKey
 from opwright.libraries import Library, lasting_library, split_name
-from opwright.registrations import Wrapper
-from opwright.registry import register
+from opwright.registrations import Wrapper, lock
+from opwright.registry import Removable, register
 
 __all__ = ["register_autocast", "register_autograd", "register_kernel", "register_torch_dispatch", "register_vmap"]
 
@@ -44,8 +43,9 @@ def register_kernel(
     keys = keys_of_devices(device_types, find_operator(name).arguments, name)
 
     def register_function(function: Function) -> Function:
-        for key in keys:
-            _library(name, lib).impl(name, function, key)
+        with lock:
+            for key in keys:
+                _library(name, lib).impl(name, function, key)
         return function
 
     return register_function if func is None else register_function(func)
@@ -70,11 +70,12 @@ def register_autograd(
     operator = find_operator(_name(op))
     check_differentiable(operator)
     check_functions(operator, backward, setup_context, jvp)
-    library = _library(operator.name, lib)
-    if jvp is not None:
-        library.keep(JvpRule(operator, setup_context, jvp))
     formula = Formula(operator, backward, setup_context)
-    library.keep(register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    made: list[Callable[[], Removable]] = []
+    if jvp is not None:
+        made.append(functools.partial(JvpRule, operator, setup_context, jvp))
+    made.append(lambda: register(operator, DispatchKey.Autograd, formula, where=place_of(backward)))
+    _library(operator.name, lib).keep(*made)
     return None
 
 
@@ -87,7 +88,7 @@ def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | Non
     name = find_operator(_name(op)).name
 
     def register_function(function: Function) -> Function:
-        _library(name, lib).keep(vmap_rules.add(name, function))
+        _library(name, lib).keep(lambda: vmap_rules.add(name, function))
         return function
 
     return register_function if func is None else register_function(func)
@@ -102,7 +103,7 @@ def register_autocast(op: Op, device_type: str, cast_inputs: object, /, *, lib: 
     operator = find_operator(_name(op))
     dtypes = {Device(device_type).type: as_dtype(cast_inputs)}
     wrapper = Wrapper(functools.partial(casting, dtypes))
-    _library(operator.name, lib).keep(register(operator, DispatchKey.Autocast, wrapper))
+    _library(operator.name, lib).keep(lambda: register(operator, DispatchKey.Autocast, wrapper))
     return None
 
 
@@ -125,12 +126,7 @@ def register_torch_dispatch(
     def register_function(function: Function) -> Function:
         from opwright.python_dispatch import register_rule
 
-        rule = register_rule(name, torch_dispatch_class, function)
-        try:
-            _library(name, lib).keep(rule)
-        except RegistrationError:  # the library was destroyed
-            rule.remove()
-            raise
+        _library(name, lib).keep(lambda: register_rule(name, torch_dispatch_class, function))
         return function
 
     return register_function if func is None else register_function(func)

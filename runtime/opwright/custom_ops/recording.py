@@ -3,7 +3,6 @@ there is none."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final
@@ -26,6 +25,17 @@ Function = Callable[..., Any]
 new_node: Final = object.__new__
 
 
+class _NeedsInputGrad:
+    """A bool for each positional argument, worked out when it is asked for and kept; for a list, which rendered code
+    sets, a list of them. (`functools.cached_property` has a lock in Python 3.11, which a fork could leave held.)"""
+
+    def __get__(self, node: OperatorContext | None, owner: type) -> Any:
+        if node is None:
+            return self
+        found = node.__dict__["needs_input_grad"] = tuple([edge is not None for edge in node.edges])
+        return found
+
+
 class OperatorContext(FunctionCtx):
     """What `setup_context` and `backward` of a custom operator share, and the node of its call. Rendered code makes it
     without a constructor; each formula has a subclass."""
@@ -34,6 +44,7 @@ class OperatorContext(FunctionCtx):
     operator: Operator
     fewest: int  # gradients that `backward` returns, beside those of inputs left at their defaults
     tensors: frozenset[int] = frozenset()  # positions of the arguments that are Tensors
+    given: tuple[bool, ...] = ()  # of which edges there is a Tensor, where one may be None
     returns_lists = False  # `backward` takes one list of gradients for a list of Tensors
     lengths: tuple[int | None, ...] = ()  # of the lists that a call returned, None for other results
     extra = None
@@ -48,10 +59,7 @@ class OperatorContext(FunctionCtx):
         """Keep inputs or outputs for `backward`, which finds them in `saved_tensors`. (`keep` looks at them.)"""
         self._to_save = tensors
 
-    @functools.cached_property
-    def needs_input_grad(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """A bool for each positional argument; for a list, which rendered code sets, a list of them."""
-        return tuple([edge is not None for edge in self.edges])
+    needs_input_grad = _NeedsInputGrad()  # type: ignore[assignment]
 
     def apply(self, *grads: Any) -> Sequence[Any]:
         """Call `backward`, and bring its gradients into the order of the edges. Raises RuntimeError."""
@@ -81,14 +89,10 @@ class OperatorContext(FunctionCtx):
             )
         while len(results) > len(needs) and results[-1] is None:
             results.pop()
-        if not self.fewest <= len(results) <= len(needs):
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
-                f"{len(results)}): return one for each positional argument, which are {self._arguments()}, and None "
-                f"where there is none{self._whose()}"
-            )
+        self._check_none_missing(len(results))
         results += [None] * (len(needs) - len(results))
         flat = self._flat(results)
+        self._refuse_gradients_of_none(flat)
         for index, (edge, grad) in enumerate(zip(self.edges, flat, strict=True)):
             if edge is not None and grad is not None:
                 try:
@@ -96,6 +100,18 @@ class OperatorContext(FunctionCtx):
                 except RuntimeError as error:
                     raise RuntimeError(f"{error}{self._whose()}") from None
         return flat
+
+    def _check_none_missing(self, count: int) -> None:
+        """Raise RuntimeError unless there may be so many gradients: arguments at the end that a call left at their
+        defaults may be left out, those that require grad never are defaults."""
+        needs = self.needs_input_grad
+        asked = max((place + 1 for place, need in enumerate(needs) if need not in (False, [])), default=0)
+        if not max(self.fewest, asked) <= count <= len(needs):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {len(needs)}, got "
+                f"{count}): return one for each positional argument, which are {self._arguments()}, and None "
+                f"where there is none{self._whose()}"
+            )
 
     def input_name(self, index: int) -> str:
         """Which argument an edge is of."""
@@ -124,6 +140,14 @@ class OperatorContext(FunctionCtx):
                 )
             flat.append(grad)
         return flat
+
+    def _refuse_gradients_of_none(self, flat: Sequence[Any]) -> None:
+        for index, is_given in enumerate(self.given):
+            if not is_given and flat[index] is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different from None at position {index + 1}, but "
+                    f"{self.input_name(index)} was None: return None there{self._whose()}"
+                )
 
     def _wrong_structure(self, results: list[Any]) -> str:
         returned = ", ".join(map(_structure, results))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import Any
 
-from opwright.dispatcher import Operator
+from opwright.dispatcher import Operator, operators
 from opwright.keys import DispatchKey
+from opwright.lost import lost_definitions
 from opwright.ops_namespace import forget
 from opwright.registrations import Kernel, lock
 from opwright.registry import Removable, register
@@ -21,18 +21,18 @@ class Registered:
     When this is garbage, all is taken back. `replacement` is what a later definition of the same operator registered.
     """
 
-    __slots__ = ("__weakref__", "_finalize", "_held", "operator", "replacement")
+    __slots__ = ("__weakref__", "_held", "_keep", "operator", "replacement")
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.replacement: Registered | None = None
         self._held: dict[Any, Removable] = {}
-        self._finalize = weakref.finalize(self, lock.when_free, functools.partial(_take_back, operator, self._held))
-        self._finalize.atexit = False
+        self._keep = lock.watch(self, functools.partial(_collect, operator, self._held))
 
     def put(self, purpose: Any, key: DispatchKey, kernel: Kernel, where: str = "") -> None:
         """Register a kernel in place of the one for the same purpose."""
-        self.hold(purpose, register(self.operator, key, kernel, where=where))
+        with lock:
+            self.hold(purpose, register(self.operator, key, kernel, where=where))
 
     def hold(self, purpose: Any, made: Removable) -> None:
         """Keep what was registered, in place of what there was for the same purpose."""
@@ -59,7 +59,7 @@ class Registered:
     def give_way(self, replacement: Registered) -> None:
         """Take all registrations back; the operator too, unless the replacement goes on with it. The lock is held."""
         self.replacement = replacement
-        self._finalize.detach()
+        self._keep()
         if replacement.operator is self.operator:
             _remove_all(self._held)
         else:
@@ -69,6 +69,16 @@ class Registered:
 def _remove_all(held: dict[Any, Removable]) -> None:
     while held:
         held.popitem()[1].remove()
+
+
+def _collect(operator: Operator, held: dict[Any, Removable]) -> None:
+    """Take back what nobody holds any more; errors about what is missing will say so."""
+    with lock:
+        is_defined = operators.get(operator.name) is operator
+        _take_back(operator, held)
+        if is_defined:
+            lost_definitions.note(f"{operator.namespace}::{operator.base}", operator.where)
+            lost_definitions.note(operator.name, operator.where)
 
 
 def _take_back(operator: Operator, held: dict[Any, Removable]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.symbolic import ShapeEnv
 
-__all__ = ["FakeContext", "dynamic_size", "get_ctx", "no_data", "read_item", "running"]
+__all__ = ["FakeContext", "dynamic_size", "no_data", "read_item", "running"]
 
 
 class FakeContext:
@@ -26,12 +26,15 @@ class FakeContext:
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> Any:
         """A size that depends on data: an unbacked SymInt in [min, max].
 
-        Raises DynamicOutputShapeError where the FakeTensorMode has no ShapeEnv, ValueError for a `min` below 0.
+        Raises DynamicOutputShapeError where the FakeTensorMode has no ShapeEnv, ValueError for a `min` below 0 and a
+        `max` below `min`.
         """
         if type(min) is not int or type(max) not in (int, type(None)):
             raise ValueError(f"new_dynamic_size(min={min}, max={max}): both are ints that are known")
         if min < 0:
             raise ValueError(f"new_dynamic_size(min={min}): a size is never below 0")
+        if max is not None and max < min:
+            raise ValueError(f"new_dynamic_size(min={min}, max={max}): no size is in that range")
         env = _env_for_sizes(self._mode, f"{self.operator}: the size of a result")
         return env.create_unbacked_symint(min=min, max=max, source=f"a size of {self.operator}")
 
@@ -39,17 +42,6 @@ class FakeContext:
 
 
 running: Final[ContextVar[FakeContext | None]] = ContextVar("opwright_fake_kernel", default=None)
-
-
-def get_ctx() -> FakeContext:
-    """The context of the fake kernel that is running: `get_ctx().new_dynamic_size()`.
-
-    Raises RuntimeError outside of a fake kernel.
-    """
-    found = running.get()
-    if found is None:
-        raise RuntimeError("get_ctx() is for fake kernels: it was called while none is running")
-    return found
 
 
 def dynamic_size(place: Place, what: str, most: int | None = None, least: int = 0) -> Any:

@@ -13,7 +13,7 @@ from opwright.dtypes import INEXACT, as_dtype, bool_
 from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
-from opwright.storage import resize, storage_of, without_base
+from opwright.storage import resize, storage_of, with_own_version, without_base
 from opwright.tensor import Tensor, wrap, wrap_view
 from opwright.view_layouts import infer_size, view_strides
 
@@ -80,7 +80,12 @@ def reshape(self: Operand, shape: Sequence[int]) -> Operand:
 def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
     """What `view` gives of memory that nobody else holds: no view, as far as autograd goes."""
     viewed = opwright.ops.aten.view(self, size)
-    return without_base(viewed) if isinstance(viewed, Tensor) else viewed
+    return _apart(viewed)
+
+
+def _apart(viewed: Operand) -> Operand:
+    """A view as a tensor of its own: writes to it are not those of the tensor it was taken from."""
+    return with_own_version(without_base(viewed)) if isinstance(viewed, Tensor) else viewed
 
 
 def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
@@ -99,15 +104,38 @@ def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
 def chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
     """At most `chunks` parts of equal size along `dim`, the last one smaller where it must be."""
     aten = opwright.ops.aten
+    part = _size_of_chunks(self, chunks, dim)
+    if guard_or_false(part == 0):
+        return list(aten.split_with_sizes(self, [0] * chunks, dim))
+    return list(aten.split(self, part, dim))
+
+
+def _size_of_chunks(self: Operand, chunks: int, dim: int) -> int:
     if not self.shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    size = self.shape[layouts.wrap_dim(dim, len(self.shape))]
-    part = -(-size // chunks)
+    size: int = self.shape[layouts.wrap_dim(dim, len(self.shape))]
+    return -(-size // chunks)
+
+
+def unsafe_split(self: Operand, split_size: int, dim: int) -> list[Operand]:
+    """What `split` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    return [_apart(part) for part in opwright.ops.aten.split(self, split_size, dim)]
+
+
+def unsafe_split_with_sizes(self: Operand, split_sizes: Sequence[int], dim: int) -> list[Operand]:
+    """What `split_with_sizes` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    return [_apart(part) for part in opwright.ops.aten.split_with_sizes(self, split_sizes, dim)]
+
+
+def unsafe_chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
+    """What `chunk` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    aten = opwright.ops.aten
+    part = _size_of_chunks(self, chunks, dim)
     if guard_or_false(part == 0):
-        return list(aten.split_with_sizes(self, [0] * chunks, dim))
-    return list(aten.split(self, part, dim))
+        return list(aten.unsafe_split_with_sizes(self, [0] * chunks, dim))
+    return list(aten.unsafe_split(self, part, dim))
 
 
 def narrow(self: Operand, dim: int, start: int | Operand, length: int) -> Operand:

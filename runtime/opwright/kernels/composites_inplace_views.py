@@ -10,8 +10,8 @@ from typing import Any
 
 import opwright
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
-from opwright.keys import GRAD
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.storage import become_view
 from opwright.tensor import Tensor, wrap
@@ -24,7 +24,7 @@ def _become(self: Operand, viewed: Operand, name: str) -> Operand:
         raise RuntimeError(f"{name}: a plain array cannot change its shape; wrap it with opwright.from_numpy")
     become_view(self, viewed)
     if type(self.edge) is AccumulateGrad:
-        self.edge.retarget(self)
+        self.edge = self.edge.follow(self)
     return self
 
 
@@ -65,8 +65,7 @@ def detach_(self: Operand) -> Operand:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if self.edge is not None and type(self.edge) is not AccumulateGrad:
             note_detached(self)
-        self.edge = None
-        self.keys &= ~GRAD
+        leave_graph(self)
     return self
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from opwright.dtypes import FLOATING, INEXACT, bool_, wrapped_scalar
 from opwright.kernels.copying import own_copy, scalar_of
 from opwright.layouts import broadcast_shapes, contiguous_strides, count, wrap_dim
+from opwright.overlap import may_share
 
 Array = Any
 
@@ -206,8 +207,20 @@ def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out:
             f"masked_scatter: expected the source to have at least as many elements as the mask has ones: "
             f"{needed}, but it has {source.size}"
         )
+    values = source.reshape(-1)[:needed]
+    if out is not None and may_share(out, values):
+        if out is self and isinstance(out, np.ndarray):
+            return _scatter_in_order(out, chosen, values)
+        values = values.copy()
     target = own_copy(xp, self if self.shape == shape else xp.broadcast_to(self, shape), out)
-    target[chosen] = source.reshape(-1)[:needed]
+    target[chosen] = values
+    return target
+
+
+def _scatter_in_order(target: Array, chosen: Array, values: Array) -> Array:
+    """Write values where `chosen` is true, one by one: what is read may have been written before, as in PyTorch."""
+    for place, chosen_place in enumerate(np.flatnonzero(chosen)):
+        target.flat[chosen_place] = values[place]
     return target
 
 

@@ -1,5 +1,8 @@
 """The functions of neural networks, under PyTorch's names and with its arguments."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from opwright.missing import missing_from as _missing_from
 from opwright.nn.activations import *  # noqa: F403
 from opwright.nn.convolutions import *  # noqa: F403
 from opwright.nn.distances import *  # noqa: F403
@@ -11,3 +14,6 @@ from opwright.nn.normalization import *  # noqa: F403
 from opwright.nn.operators import *  # noqa: F403
 from opwright.nn.pooling import *  # noqa: F403
 from opwright.nn.resizing import *  # noqa: F403
+
+if not _TYPE_CHECKING:  # who checks types knows the names
+    __getattr__ = _missing_from(__name__, [name for name in globals() if not name.startswith("_")])

@@ -10,7 +10,7 @@ from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.devices import Device, as_device
 from opwright.dtypes import FLOATING, as_dtype, get_default_dtype, int64, to_complex
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Form, Forms, Plan, PlanApart
 from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
 from opwright.sizes import SymInt, holds, is_symbolic
@@ -30,14 +30,21 @@ def like(self: Any, *, dtype: object = None, memory_format: object = None) -> Pl
 
 
 def overwritten(
-    self: Any, *, accepts: DtypeKinds | None = None, memory_format: object = None, may_overlap: bool = False
+    self: Any,
+    *,
+    accepts: DtypeKinds | None = None,
+    memory_format: object = None,
+    may_overlap: bool = False,
+    reads: Any = None,
 ) -> Plan:
     """A result like `self` that does not depend on it elementwise, or that the kernel begins with: written in place
     as it is (`fill`).
 
-    `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do.
+    `may_overlap`: it writes in place even where elements share memory, as some of PyTorch's do. `reads`: another array
+    that the kernel looks at, which may share no part of the memory alone.
     """
-    return Plan(_like_form(self, None, memory_format, accepts, True, may_overlap), (self,))
+    form = _like_form(self, None, memory_format, accepts, True, may_overlap)
+    return Plan(form, (self,)) if reads is None else PlanApart(form, (self,), beside=(self, reads))
 
 
 def copied(self: Any, *, src: Any) -> Plan:
@@ -50,7 +57,7 @@ def copied(self: Any, *, src: Any) -> Plan:
             f"The size of tensor a {list(self.shape)} must match the size of tensor b "
             f"{list(src.shape)}: it does not broadcast to it"
         )
-    return overwritten(self)
+    return overwritten(self, reads=src)
 
 
 def filled(self: Any, *, value: Any) -> Plan:

@@ -9,7 +9,7 @@ from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Form, Forms, Plan, PlanApart
 from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
 from opwright.sizes import guard_or_false, guard_or_true, holds
@@ -32,7 +32,16 @@ def index(self: Any, indices: Sequence[Any]) -> Plan:
     seen = tuple([None if each is None else (each.shape, each.strides, each.dtype) for each in positions])
     key = (self.shape, self.strides, self.dtype, seen)
     form = _indexed.get(key)
-    return Plan(_indexed.keep(key, _indexed_form(self, positions)) if form is None else form, (self, positions))
+    form = _indexed.keep(key, _indexed_form(self, positions)) if form is None else form
+    return PlanApart(form, (self, positions), apart=_arrays(self, positions))
+
+
+def _arrays(*given: Any) -> tuple[Any, ...]:
+    """The arrays among arguments, and in lists of these."""
+    found: list[Any] = []
+    for each in given:
+        found.extend(part for part in (each if isinstance(each, list | tuple) else (each,)) if part is not None)
+    return tuple(found)
 
 
 def _indexed_shape(self: Any, positions: Sequence[Any]) -> tuple[Shape, tuple[int, int]]:
@@ -93,7 +102,11 @@ def put_at(self: Any, *, indices: Sequence[Any], values: Any) -> Plan:
     seen = tuple([None if each is None else (each.shape, each.dtype) for each in indices])
     key = (self.shape, self.strides, self.dtype, values.shape, values.dtype, seen)
     form = _written.get(key)
-    return Plan(_written.keep(key, _written_form(self, indices, values)) if form is None else form, (self,))
+    form = _written.keep(key, _written_form(self, indices, values)) if form is None else form
+    given = [each for each in indices if each is not None]
+    # One number for masks is read before anything is written.
+    is_fill = guard_or_false(layouts.count(values.shape) == 1) and all(each.dtype in (bool_, uint8) for each in given)
+    return PlanApart(form, (self,), apart=tuple(given) if is_fill else (*given, values), beside=(self,))
 
 
 def _written_form(self: Any, indices: Sequence[Any], values: Any) -> Form:
@@ -159,7 +172,8 @@ def index_select(self: Any, dim: int, index: Any) -> Plan:
     """The slices of `dim` that a 1-d index names, in its order; contiguous."""
     key = (self.shape, self.dtype, dim, index.shape, index.dtype)
     form = _selected.get(key)
-    return Plan(_selected.keep(key, _selected_form(self, dim, index)) if form is None else form, (self, index))
+    form = _selected.keep(key, _selected_form(self, dim, index)) if form is None else form
+    return PlanApart(form, (self, index), apart=(self, index))
 
 
 def _selected_form(self: Any, dim: int, index: Any) -> Form:
@@ -186,4 +200,4 @@ def gather(self: Any, dim: int, index: Any) -> Plan:
             check_index_fits(index, self, "input", dim)
         form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
         _gathered.keep(key, form)
-    return Plan(form, (self, index))
+    return PlanApart(form, (self, index), apart=(self, index))

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Form, Forms, Plan, PlanApart
 from opwright.promotion import result_type
 from opwright.sizes import holds
 
@@ -22,7 +22,8 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Plan:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     key = (dim, tuple([(tensor.shape, tensor.strides, tensor.dtype) for tensor in tensors]))
     form = _joined.get(key)
-    return Plan(_joined.keep(key, _joined_form(tensors, dim)) if form is None else form, tensors)
+    form = _joined.keep(key, _joined_form(tensors, dim)) if form is None else form
+    return PlanApart(form, tensors, apart=tensors)
 
 
 def _joined_form(tensors: Sequence[Any], dim: int) -> Form:

@@ -37,6 +37,7 @@ def pointwise(
         "default", "int_to_float", "bool", "no_opmath", "complex_to_float", "bool_to_long", "int_and_complex_to_float"
     ] = "default",
     dtype: object = None,
+    compute_dtype: object = None,
     exact_scalars: bool = False,
     accepts: DtypeKinds | None = None,
     accepts_operands: DtypeKinds | None = None,
@@ -47,14 +48,15 @@ def pointwise(
 
     `kind` says how the result's dtype follows from the promoted one: `default` (the same), `int_to_float` (integers
     compute in the default dtype), `bool` (a comparison), `no_opmath` (half and bfloat16 are not computed in float32),
-    `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` replaces the promoted
-    dtype. `exact_scalars`: 0-dim operands and numbers are not rounded to half first (`mul`, `div`). `accepts` lists
-    what the promoted dtype may be (`bool integer floating complex`, or floating dtypes by name), `accepts_operands`
+    `complex_to_float` (`abs`), `int_and_complex_to_float` (`angle`), `bool_to_long`. `dtype` is the
+    result's dtype, to which the kernel's answer is converted, whatever it is; `compute_dtype` takes the place of the
+    promoted dtype: operands are converted to it before the kernel sees them. `exact_scalars`: 0-dim operands and
+    numbers are not rounded to half first (`mul`, `div`). `accepts` lists what the promoted dtype may be (`bool integer floating complex`, or floating dtypes by name), `accepts_operands`
     what every operand's may be; `alpha` is a factor that must fit the promoted dtype. Operands may be arrays, numbers
     or None.
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
-    key: list[Any] = [kind, dtype, exact_scalars, accepts, accepts_operands]
+    key: list[Any] = [kind, dtype, compute_dtype, exact_scalars, accepts, accepts_operands]
     for operand in operands:
         cls = type(operand)
         key.append(cls)
@@ -67,7 +69,7 @@ def pointwise(
     found = tuple(key)
     form = _known.get(found)
     if form is None:
-        form = _pointwise_form(operands, kind, dtype, exact_scalars)
+        form = _pointwise_form(operands, kind, dtype, compute_dtype, exact_scalars)
         check_accepted(accepts, form.common)
         if accepts_operands is not None:
             check_accepted(accepts_operands, *(result_type(operand) for operand in operands if operand is not None))
@@ -77,9 +79,11 @@ def pointwise(
     return Plan(form, operands)
 
 
-def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object, exact_scalars: bool) -> Form:
+def _pointwise_form(
+    operands: Sequence[Any], kind: str, dtype: object, compute_dtype: object, exact_scalars: bool
+) -> Form:
     given = [operand for operand in operands if operand is not None]
-    common = result_type(*given) if dtype is None else as_dtype(dtype)
+    common = result_type(*given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind in ("int_to_float", "int_and_complex_to_float"):
         common = to_float(common)
     compute = common if kind == "no_opmath" else opmath(common)
@@ -89,7 +93,8 @@ def _pointwise_form(operands: Sequence[Any], kind: str, dtype: object, exact_sca
     check_devices(given)
     strides = layouts.pointwise_strides(shape, [extent(operand, common) for operand in given])
     casts = tuple(operand is not None and needs_cast(operand, compute) for operand in operands)
-    return Form(shape, strides, result, common, compute, produces, casts, pointwise=True, exact_scalars=exact_scalars)
+    form = Form(shape, strides, result, common, compute, produces, casts, pointwise=True, exact_scalars=exact_scalars)
+    return form if dtype is None else form.converted(as_dtype(dtype))
 
 
 def _check_alpha(alpha: complex, common: DType) -> None:

@@ -11,7 +11,7 @@ from opwright.annotations import CoreDimensions, DtypeKinds
 from opwright.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
 from opwright.errors import DispatchError
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Form, Forms, Plan, PlanApart
 from opwright.operands import check_accepted
 from opwright.rules.pointwise import pointwise
 from opwright.sizes import guard_or_false, guard_or_true, holds
@@ -160,7 +160,8 @@ def cross(self: Any, other: Any, dim: int) -> Plan:
     shape = layouts.broadcast_shapes([self.shape, other.shape])
     dtype = as_dtype(self.dtype)
     check_accepted("integer floating complex", dtype)
-    return Plan(Form(shape, layouts.contiguous_strides(shape), dtype), (self, other))
+    form = Form(shape, layouts.contiguous_strides(shape), dtype)
+    return PlanApart(form, (self, other), apart=(self, other))
 
 
 def trace(self: Any) -> Plan:

@@ -24,6 +24,7 @@ def reduce(
     keepdim: bool = False,
     *,
     dtype: object = None,
+    compute_dtype: object = None,
     kind: Literal["default", "int_to_long", "int_to_float", "float_only", "bool", "truth", "long", "real"] = "default",
     accepts: DtypeKinds | None = None,
     nonempty: bool = False,
@@ -34,18 +35,21 @@ def reduce(
 
     `kind`: `default` (the input's dtype), `int_to_long` (`sum`: bool and integers become int64), `int_to_float`,
     `float_only` (`mean`: anything else is an error), `bool`, `truth` (`any`: bool, but uint8 for uint8), `long`
-    (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `accepts` lists the kinds of dtypes that are
+    (`argmax`), `real` (`norm`). Half and bfloat16 accumulate in float32. `dtype` and `compute_dtype` are those of
+    `pointwise`: what the answer, and what the operand is converted to (`sum`'s own `dtype` is the latter). `accepts` lists the kinds of dtypes that are
     served, as for `pointwise`; `nonempty`: a reduced dimension must have elements (`amax`); without `empty_is_all`,
     `()` reduces nothing. Raises IndexError for a dimension out of range, RuntimeError for one named twice and for a
     dtype that does not fit.
     """
     over = tuple(dim) if isinstance(dim, (list, tuple)) else dim
-    key = (self.shape, self.dtype, over, keepdim, dtype, kind, accepts, nonempty, empty_is_all)
+    key = (self.shape, self.dtype, over, keepdim, dtype, compute_dtype, kind, accepts, nonempty, empty_is_all)
     form = _reductions.get(key)
     if form is None:
-        form = _reduced_form(self.shape, as_dtype(self.dtype), over, keepdim, dtype, kind, nonempty, empty_is_all)
+        form = _reduced_form(
+            self.shape, as_dtype(self.dtype), over, keepdim, compute_dtype, kind, nonempty, empty_is_all
+        )
         check_accepted(accepts, form.common)
-        _reductions.keep(key, form)
+        form = _reductions.keep(key, form if dtype is None else form.converted(as_dtype(dtype)))
     return Plan(form, (self,))
 
 
@@ -54,7 +58,7 @@ def _reduced_form(
     given: DType,
     dim: int | Sequence[int] | None,
     keepdim: bool,
-    dtype: object,
+    compute_dtype: object,
     kind: str,
     nonempty: bool,
     empty_is_all: bool,
@@ -66,7 +70,7 @@ def _reduced_form(
         shape = tuple(1 if place in dims else size for place, size in enumerate(sizes))
     else:
         shape = tuple(size for place, size in enumerate(sizes) if place not in dims)
-    common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
+    common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
     if kind == "float_only" and common not in INEXACT:
         raise RuntimeError(
             f"could not infer output dtype: it must be either a floating point or complex dtype. Got: {common}"
@@ -106,24 +110,31 @@ def _reduced_dtype(kind: str, given: DType) -> DType:
 
 
 def scan(
-    self: Any, dim: int, *, dtype: object = None, kind: str = "int_to_long", accepts: DtypeKinds | None = None
+    self: Any,
+    dim: int,
+    *,
+    dtype: object = None,
+    compute_dtype: object = None,
+    kind: str = "int_to_long",
+    accepts: DtypeKinds | None = None,
 ) -> Plan:
     """A running reduction along `dim` (`cumsum`): the shape of `self`, contiguous.
 
-    `kind` and `accepts` are those of `reduce`; `dtype` replaces the promoted dtype.
+    `dtype`, `compute_dtype`, `kind` and `accepts` are those of `reduce`.
     """
-    key = (self.shape, self.dtype, dim, dtype, kind, accepts)
+    key = (self.shape, self.dtype, dim, dtype, compute_dtype, kind, accepts)
     form = _scans.get(key)
     if form is None:
         dims = layouts.wrap_dims(dim, self.ndim)
         given = as_dtype(self.dtype)
-        common = _reduced_dtype(kind, given) if dtype is None else as_dtype(dtype)
+        common = _reduced_dtype(kind, given) if compute_dtype is None else as_dtype(compute_dtype)
         check_accepted(accepts, common)
         compute = opmath(common)
         result, produces = (int64, int64) if kind == "long" else (common, compute)
         strides = layouts.contiguous_strides(self.shape)
         casts = (given is not compute,)
-        form = _scans.keep(key, Form(self.shape, strides, result, common, compute, produces, casts, dims=dims))
+        form = Form(self.shape, strides, result, common, compute, produces, casts, dims=dims)
+        form = _scans.keep(key, form if dtype is None else form.converted(as_dtype(dtype)))
     return Plan(form, (self,))
 
 
@@ -133,9 +144,9 @@ def norm(
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
-    dtype: object = None,
+    compute_dtype: object = None,
 ) -> Plan:
-    """A vector norm over `dim`: the real dtype of `self`, or of `dtype`, which must hold it.
+    """A vector norm over `dim`: the real dtype of `self`, or of `compute_dtype`, which must hold it.
 
     Raises RuntimeError for integers, for a dtype that does not fit, and where an order without an identity (negative
     or infinite) meets no elements.
@@ -143,9 +154,9 @@ def norm(
     given = as_dtype(self.dtype)
     if given not in INEXACT:
         raise RuntimeError(f"a norm is taken of floating point or complex tensors, but this one is {given}")
-    if dtype is not None:
-        _check_norm_dtype(given, as_dtype(dtype))
-    plan = reduce(self, dim, keepdim, dtype=dtype, kind="real")
+    if compute_dtype is not None:
+        _check_norm_dtype(given, as_dtype(compute_dtype))
+    plan = reduce(self, dim, keepdim, compute_dtype=compute_dtype, kind="real")
     # Both orders are the same at every number of elements but none, so the memo of `reduce` need not know them.
     if isinstance(ord, (int, float)) and (ord < 0 or ord == float("inf")) and layouts.is_empty(self.shape):
         over = dim if isinstance(dim, int) or dim else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, bool_, int32, int64
-from opwright.metadata import Form, Plan
+from opwright.metadata import Form, Plan, PlanApart
 from opwright.operands import NUMBERS, check_accepted, check_number
 from opwright.rules.factories import overwritten
 from opwright.sizes import holds
@@ -153,7 +153,7 @@ def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
         raise RuntimeError("index_fill_(): Index has to be a vector/scalar")
     if isinstance(value, NUMBERS):
         check_number(value, as_dtype(self.dtype))
-    return Plan(overwritten(self, may_overlap=True).form, (self, index, value))
+    return PlanApart(overwritten(self, may_overlap=True).form, (self, index, value), apart=(index,))
 
 
 def put(self: Any, index: Any, source: Any) -> Plan:
@@ -168,7 +168,7 @@ def put(self: Any, index: Any, source: Any) -> Plan:
         )
     if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("put_(): Tried to put elements into an empty tensor")
-    return Plan(overwritten(self).form, (self, index, source))
+    return PlanApart(overwritten(self).form, (self, index, source), apart=(index, source), beside=(self,))
 
 
 def taken(self: Any, index: Any) -> Plan:
@@ -177,7 +177,8 @@ def taken(self: Any, index: Any) -> Plan:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
     if layouts.is_empty(self.shape) and not layouts.is_empty(index.shape):
         raise IndexError("take(): tried to take from an empty tensor")
-    return Plan(Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype)), (self, index))
+    form = Form(index.shape, layouts.contiguous_strides(index.shape), as_dtype(self.dtype))
+    return PlanApart(form, (self, index), apart=(self, index))
 
 
 def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
@@ -187,11 +188,12 @@ def masked_scattered(self: Any, mask: Any, source: Any) -> Plan:
     _check_same_dtype("masked_scatter", self, source)
     shape = layouts.broadcast_shapes([self.shape, mask.shape])
     form = Form(shape, layouts.contiguous_strides(shape), as_dtype(self.dtype), pointwise=True, may_overlap=True)
-    return Plan(form, (self, mask, source))
+    return PlanApart(form, (self, mask, source), beside=(self, mask))
 
 
 def _rewritten(self: Any, *others: Any) -> Plan:
-    return Plan(overwritten(self, memory_format="contiguous_format").form, (self, *others))
+    form = overwritten(self, memory_format="contiguous_format").form
+    return PlanApart(form, (self, *others), apart=others, beside=(self,))
 
 
 def _length(index: Any) -> int:

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.fake.results import fake, fake_like, place_of
 from opwright.tensor import Tensor
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor
@@ -47,7 +50,7 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "fc"
+        or self_.dtype not in DTYPES_FC
         or other_.shape != self_.shape
         or other_.place is not self_.place
     ):

@@ -10,9 +10,12 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # a_very_long_operator_name_that_leaves_little_room(Tensor the_first_argument_with_a_long_name, Tensor
@@ -68,7 +71,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
 def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return conditional(self, other, limit)
     try:
         result = np.where(
@@ -93,7 +96,7 @@ def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional_arrays(self: NDArray[Any], other: NDArray[Any], limit: float) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "fc" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_FC:
         return conditional(wrap(self), wrap(other), limit).array
     try:
         result = np.where(

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from opwright import rules
+from opwright.dtypes import plain_dtypes
 from opwright.keys import DENSE_CUDA
 from opwright.results import new_result
 from opwright.tensor import Tensor
+
+DTYPES_FC = plain_dtypes("fc")
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
@@ -25,7 +28,7 @@ def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
 def conditional_dense(self: Tensor, other: Tensor, limit: float) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "fc":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_FC:
         return conditional(self, other, limit)
     try:
         result = (

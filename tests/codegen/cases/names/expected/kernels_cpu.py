@@ -18,9 +18,9 @@ def random__from(self: Tensor, from_: int, to: int | None, generator: Generator 
     return self
 
 
-# import(Tensor self, int lambda=0) -> Tensor
-def import_(self: Tensor, lambda_: int) -> Tensor:
-    return wrap(kernels.import_array(self.array, lambda_))
+# import(Tensor self, int from=0) -> Tensor
+def import_(self: Tensor, from_: int) -> Tensor:
+    return wrap(kernels.import_array(self.array, from_))
 
 
 # sum(Tensor self, bool all=True) -> Tensor

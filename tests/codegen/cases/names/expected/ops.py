@@ -49,16 +49,16 @@ _random__from.stub = random__from
 
 _import_ = declare(
     "demo::import",
-    "(Tensor self, int lambda=0) -> Tensor",
-    (("self", "Tensor"), ("lambda", "int", 0)),
+    "(Tensor self, int from=0) -> Tensor",
+    (("self", "Tensor"), ("from", "int", 0)),
     where="ops.yaml:9",
 )
 
 
-# import(Tensor self, int lambda=0) -> Tensor
+# import(Tensor self, int from=0) -> Tensor
 def import_(*args: Any, **kwargs: Any) -> Tensor:
-    if "lambda_" in kwargs:
-        kwargs["lambda"] = kwargs.pop("lambda_")
+    if "from_" in kwargs:
+        kwargs["from"] = kwargs.pop("from_")
     return _import_.call_by_name(args, kwargs)
 
 

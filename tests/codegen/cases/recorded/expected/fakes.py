@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from opwright import dtypes, rules
+from opwright.dtypes import plain_dtypes
 from opwright.fake.results import fake, fake_like, place_of
 from opwright.tensor import Tensor
+
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIUF = plain_dtypes("biuf")
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -30,7 +34,7 @@ def exp(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp(self)
     return fake_like(self_, self_.dtype)
 
@@ -49,7 +53,7 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or other_.shape != self_.shape
         or other_.place is not self_.place
     ):
@@ -98,7 +102,7 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     return self
 
@@ -117,7 +121,7 @@ def less__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or other_.shape != self_.shape
         or other_.place is not self_.place
         or self_.base is not None

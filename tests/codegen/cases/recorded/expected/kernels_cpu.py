@@ -11,10 +11,14 @@ from numpy import ndarray
 from numpy.typing import NDArray
 
 from opwright import rules
-from opwright.dtypes import DType
+from opwright.dtypes import DType, plain_dtypes
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
+
+DTYPES_FC = plain_dtypes("fc")
+DTYPES_BIUF = plain_dtypes("biuf")
+DTYPES_BIUFC = plain_dtypes("biufc")
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -47,7 +51,7 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUFC:
         return mul_default(wrap(self), wrap(other)).array
     try:
         result = np.multiply(self, other)
@@ -68,7 +72,7 @@ def exp(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp(self)
     try:
         result = np.exp(self_)
@@ -89,7 +93,7 @@ def exp_dense(self: Tensor) -> Tensor:
 # exp(Tensor self) -> Tensor
 def exp_arrays(self: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if dtype.kind not in "fc" or dtype.num > 16:
+    if dtype not in DTYPES_FC:
         return exp(wrap(self)).array
     try:
         result = np.exp(self)
@@ -113,7 +117,7 @@ def less(self: Tensor, other: Tensor) -> Tensor:
 def less_dense(self: Tensor, other: Tensor) -> Tensor:
     self_ = self.array
     other_ = other.array
-    if other_.dtype is not self_.dtype or self_.dtype.kind not in "biuf":
+    if other_.dtype is not self_.dtype or self_.dtype not in DTYPES_BIUF:
         return less(self, other)
     try:
         result = np.less(self_, other_)
@@ -132,7 +136,7 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
 # less(Tensor self, Tensor other) -> Tensor
 def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
     dtype = self.dtype
-    if other.dtype is not dtype or dtype.kind not in "biuf" or dtype.num > 16:
+    if other.dtype is not dtype or dtype not in DTYPES_BIUF:
         return less(wrap(self), wrap(other)).array
     try:
         result = np.less(self, other)
@@ -242,7 +246,7 @@ def exp_(self: Tensor) -> Tensor:
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp__dense(self: Tensor) -> Tensor:
     self_ = self.array
-    if self_.dtype.kind not in "fc":
+    if self_.dtype not in DTYPES_FC:
         return exp_(self)
     try:
         np.exp(self_, self_)
@@ -268,7 +272,7 @@ def less__dense(self: Tensor, other: Tensor) -> Tensor:
     other_ = other.array
     if (
         other_.dtype is not self_.dtype
-        or self_.dtype.kind not in "biuf"
+        or self_.dtype not in DTYPES_BIUF
         or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
         or other_ is self_.base
     ):

@@ -47,12 +47,7 @@ def halve_(self: Tensor, rounding: str | None) -> Tensor:
     plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(
-        np.divide(self_, 2, out=plan.out(target))
-        if rounding is None
-        else np.floor_divide(self_, 2, out=plan.out(target)),
-        target,
-    )
+    plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
     return self
 
 
@@ -61,10 +56,5 @@ def halve_out_rounding(self: Tensor, rounding: str | None, out: Tensor) -> Tenso
     plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(
-        np.divide(self_, 2, out=plan.out(target))
-        if rounding is None
-        else np.floor_divide(self_, 2, out=plan.out(target)),
-        target,
-    )
+    plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
     return out

@@ -1,0 +1,148 @@
+"""What `os.fork` must not divide: locks, and the loading of modules.
+
+Note [Forks]: a child process has one thread, a copy of the one that forked. What another thread held it holds for ever,
+and what another had done by half stays so: a child would wait for a lock, or for a module that nobody goes on loading.
+So a fork waits until it holds our locks, and until no other thread is loading a module or rendering code for us. Who
+would have to wait too long, since that thread waits for something of this one, forks all the same: the child then has
+new locks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import Any, Final, Protocol
+
+from opwright.interrupts import HeldSignals, is_main_thread
+
+__all__ = ["hold_over_forks", "note_before_forks", "other_frames", "wait_before_forks"]
+
+_PATIENCE: Final = 10.0  # seconds
+_TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
+_IMPORT: Final = "<frozen importlib._bootstrap>"
+
+
+class Lock(Protocol):
+    """A lock that a fork takes."""
+
+    def hold_for_fork(self, patience: float) -> bool:
+        """Take the lock, unless that takes longer than so many seconds: then return False."""
+
+    def release_after_fork(self) -> None:
+        """Let go of the lock again."""
+
+    def renew(self) -> None:
+        """Forget who holds the lock: in a child process, where that thread is not."""
+
+
+_locks: Final[list[weakref.ref[Any]]] = []
+_awaited: Final[set[CodeType]] = set()
+_noted: Final[list[tuple[Callable[[], None], Callable[[], None]]]] = []
+
+
+def hold_over_forks(lock: Lock) -> None:
+    """Have forks take a lock, after those that were made before it."""
+    _locks.append(weakref.ref(lock, _locks.remove))
+
+
+def wait_before_forks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have forks wait until no other thread is in this function, which must run no code of users. A decorator."""
+    _awaited.add(function.__code__)
+    return function
+
+
+def note_before_forks(note: Callable[[], None], renew: Callable[[], None]) -> None:
+    """Have forks call `note` at last, when other threads may be anywhere still, and `renew` in the child."""
+    _noted.append((note, renew))
+
+
+def other_frames() -> Iterator[list[FrameType]]:
+    """What each other thread is in, innermost first."""
+    for thread, frame in sys._current_frames().items():
+        if thread != threading.get_ident():
+            found, each = [], frame
+            while each is not None:
+                found.append(each)
+                each = each.f_back  # type: ignore[assignment]
+            yield found
+
+
+def _is_anyone_busy() -> bool:
+    """Whether another thread is in a function that forks wait for, or importing for us."""
+    for frames in other_frames():
+        if not _awaited.isdisjoint([frame.f_code for frame in frames]):
+            return True
+        is_import = any(frame.f_code.co_filename == _IMPORT for frame in frames)
+        if is_import and any(frame.f_globals.get("__name__", "").startswith("opwright") for frame in frames):
+            return True
+    return False
+
+
+class _Fork:
+    """One fork: what is held over it."""
+
+    def __init__(self) -> None:
+        self.signals = HeldSignals() if is_main_thread() else None
+        self.held: list[Lock] = []
+        self.missed: list[Lock] = []
+        end = time.monotonic() + _PATIENCE
+        self.take(end)
+        while self.waits_for_others() and time.monotonic() < end:
+            self.release()  # what they do may need our locks
+            time.sleep(_TURN)
+            self.take(end)
+        for note, _ in _noted:
+            note()
+
+    def waits_for_others(self) -> bool:
+        """Whether others are still busy after a while in which nobody can begin with anything that needs our locks."""
+        end = time.monotonic() + _TURN
+        while is_busy := _is_anyone_busy():
+            if time.monotonic() > end:
+                break
+            time.sleep(0.0005)
+        return is_busy
+
+    def take(self, end: float) -> None:
+        self.missed.clear()
+        for reference in list(_locks):
+            lock = reference()
+            if lock is not None:
+                is_held = lock.hold_for_fork(max(0.0, end - time.monotonic()))
+                (self.held if is_held else self.missed).append(lock)
+
+    def release(self) -> None:
+        while self.held:
+            self.held.pop().release_after_fork()
+
+    def end(self, is_child: bool) -> None:
+        if is_child:
+            for lock in self.missed:
+                lock.renew()
+            for _, renew in _noted:
+                renew()
+        self.release()
+        if self.signals is not None:
+            self.signals.deliver()
+
+
+_forks: Final = threading.local()  # two threads may fork at once
+
+
+def _before() -> None:
+    _forks.current = _Fork()
+
+
+def _after(is_child: bool) -> None:
+    current: _Fork | None = _forks.__dict__.pop("current", None)
+    if current is not None:
+        current.end(is_child)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=lambda: _after(False), after_in_child=lambda: _after(True))

@@ -1,0 +1,30 @@
+"""Errors for names that there are not: with the nearest one that there is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["did_you_mean", "missing_attribute", "missing_from"]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'softmax'?`, to go on with after a message; empty where nothing known is near."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def missing_attribute(message: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return an AttributeError that names the nearest of the known names. (With `obj`, tracebacks would do so too, but
+    not among more than 750.)"""
+    return AttributeError(message + did_you_mean(name, known), name=name, obj=None)
+
+
+def missing_from(module: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that has these names and no others."""
+
+    def refuse(name: str) -> Any:
+        raise missing_attribute(f"module {module!r} has no attribute {name!r}", name, names)
+
+    return refuse

@@ -1,0 +1,39 @@
+"""Where in a program something is defined or registered, and whether the same statement ran before."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import CodeType, FrameType
+
+__all__ = ["Place", "caller"]
+
+
+class Place(str):
+    """`file:line`, with what tells a statement that runs again (a module that is reloaded, a cell that is run anew)
+    from another statement: the module, the function, the file; and the code that ran, which is new each time."""
+
+    scope: tuple[str, ...]
+    code: weakref.ref[CodeType]
+
+    def __new__(cls, frame: FrameType) -> Place:
+        """Describe where a frame stands."""
+        code = frame.f_code
+        found = super().__new__(cls, f"{code.co_filename}:{frame.f_lineno}")
+        module = frame.f_globals.get("__name__", "")
+        is_cell = module == "__main__" and ("ipykernel" in code.co_filename or code.co_filename.startswith("<"))
+        found.scope = module, code.co_qualname, "" if is_cell else code.co_filename
+        found.code = weakref.ref(code)
+        return found
+
+    def is_rerun_of(self, earlier: str) -> bool:
+        """Whether the module, cell or function that stood at `earlier` was executed anew to get here."""
+        return isinstance(earlier, Place) and self.scope == earlier.scope and self.code() is not earlier.code()
+
+
+def caller() -> Place:
+    """Return the place outside this package from which it was called."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
+        frame = frame.f_back
+    return Place(frame)

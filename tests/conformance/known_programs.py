@@ -1,0 +1,82 @@
+"""Where random programmes are not compared: what PyTorch does otherwise on purpose, or by mistake, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Known(NamedTuple):
+    """Actions that are not compared of some tensors, and the reason."""
+
+    reason: str
+    actions: tuple[str, ...]  # parts of their names
+    holds: Callable[[list[Any], list[Any]], bool]  # of the action's tensors in PyTorch, and of all
+
+
+def _is_inference_mode(given: list[Any], every: list[Any]) -> bool:
+    return bool(torch.is_inference_mode_enabled())
+
+
+def _has_other_shape(given: list[Any], every: list[Any]) -> bool:
+    return len(given) > 1 and given[0].shape != given[1].shape
+
+
+def _is_integer_of_gradient(given: list[Any], every: list[Any]) -> bool:
+    x, *others = given
+    return any(y.requires_grad for y in others) and not (x.is_floating_point() or x.is_complex())
+
+
+def _shares_memory(given: list[Any], every: list[Any]) -> bool:
+    place = given[0].untyped_storage().data_ptr()
+    return given[0]._is_view() or any(
+        each is not given[0] and each.untyped_storage().data_ptr() == place for each in every
+    )
+
+
+def _is_leaf_of_other_shape(given: list[Any], every: list[Any]) -> bool:
+    return given[0].requires_grad and (len(given) == 1 or given[0].shape != given[1].shape)
+
+
+def _has_view_of_parts(given: list[Any], every: list[Any]) -> bool:
+    x = given[0]._base if given[0]._is_view() else given[0]
+    return any(each._is_view() and each._base is x and each.dtype != x.dtype for each in every)
+
+
+def _is_spread(given: list[Any], every: list[Any]) -> bool:
+    """Whether a tensor, or what remains of it but for a row, has gaps: PyTorch cannot tell whether it overlaps."""
+    x = given[0].detach()
+    return not _is_dense(x) or (x.ndim > 0 and not _is_dense(x[1:]))
+
+
+def _is_dense(x: Any) -> bool:
+    step = 1
+    for size, stride in sorted(zip(x.shape, x.stride(), strict=True), key=lambda one: (one[1], one[0])):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+KNOWN: tuple[Known, ...] = (
+    Known("PyTorch resizes before it says what is wrong", ("out=",), _has_other_shape),
+    Known("in inference mode PyTorch leaves the tensor in its graph", ("detach_",), _is_inference_mode),
+    Known("in inference mode what PyTorch returns are views", ("unsafe_split", "unsafe_chunk"), _is_inference_mode),
+    Known("in inference mode PyTorch counts no writes to what this returns", ("view(dtype)",), _is_inference_mode),
+    Known("PyTorch gives an integer tensor a gradient", ("y",), _is_integer_of_gradient),
+    Known("in PyTorch views go on sharing a version when they share no memory any more", ("x.data =",),
+          _shares_memory),
+    Known("PyTorch's leaf expects gradients of the shape that it had in graphs that are still there",
+          ("x.data = x.mT", "x.data = x[0]", "x.data = y"), _is_leaf_of_other_shape),
+    Known("PyTorch takes the parts of complex numbers anew, of the base as it lies by now",
+          ("transpose_", "swapaxes_", "swapdims_", "t_()", "squeeze_", "as_strided_"), _has_view_of_parts),
+    Known("PyTorch reads what it has written, where it cannot tell that memory is shared",
+          ("x[:-1]", "x.mT)", "(x.mT", "x, x.mT"), _is_spread),
+)  # fmt: skip
+
+
+def is_comparable(name: str, given: list[Any], every: list[Any]) -> bool:
+    """Whether both libraries should do the same with these tensors."""
+    return not any(any(part in name for part in known.actions) and known.holds(given, every) for known in KNOWN)

@@ -1,0 +1,88 @@
+"""Every fast shim beside the checked one that it stands for: the same dtypes, values and errors, of any dtypes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright import Tensor
+from opwright.dispatcher import Operator, operators
+from opwright.dtypes import CANONICAL
+from opwright.keys import DispatchKey
+from opwright.registrations import Lazy
+from opwright.testing.closeness import TOLERANCES
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+NUMBERS = (2, 0.5, -1, True, 2**62, -0.0)
+
+
+def fast_kernels() -> Iterator[tuple[Operator, Lazy]]:
+    for operator in operators.values():
+        for registration in operator.registrations.get(DispatchKey.CPU, ()):
+            kernel = registration.kernel
+            if isinstance(kernel, Lazy) and kernel.dense:
+                yield operator, kernel
+
+
+def operands(operator: Operator) -> Iterator[list[Any]]:
+    """Arguments of every pair of dtypes; the others have their defaults."""
+    tensors = [argument.position for argument in operator.signature.tensors]
+    numbers = [place for place, text in enumerate(operator.signature.types) if text in ("Scalar", "number")]
+    first, *others = tensors
+    for dtype in CANONICAL:
+        for other in CANONICAL if others else [dtype]:
+            for number in NUMBERS if numbers and not others else NUMBERS[:1]:
+                given = [*operator.signature.defaults]
+                for place in numbers:
+                    given[place] = number if not others else 1
+                given[first] = (np.arange(6).reshape(2, 3) * 0.75).astype(dtype)
+                for place in others:
+                    given[place] = np.array([1, 0, 2]).astype(other)
+                yield given
+
+
+def called(function: Any, arguments: list[Any], wrap: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*(wrap(each.copy()) if isinstance(each, np.ndarray) else each for each in arguments))
+        except Exception as error:
+            return error
+
+
+def difference(found: Any, wanted: Any) -> str | None:
+    if isinstance(found, Exception) or isinstance(wanted, Exception):
+        return None if type(found) is type(wanted) else f"{found!r:.200}, not {wanted!r:.200}"
+    one, other = (each.array if isinstance(each, Tensor) else each for each in (found, wanted))
+    if (one.shape, one.dtype) != (other.shape, other.dtype) or one.strides != other.strides:
+        return f"{one.dtype}{one.shape}, not {other.dtype}{other.shape}"
+    rtol, atol = TOLERANCES.get(one.dtype, (0.0, 0.0))
+    wide = [each.astype(np.complex128) for each in (one, other)]
+    return None if np.allclose(*wide, rtol, atol, equal_nan=True) else f"values {one.tolist()}, not {other.tolist()}"
+
+
+def test_fast_shims_are_the_checked_ones() -> None:
+    wrong, count = [], 0
+    for operator, kernel in fast_kernels():
+        kernel.load()
+        shim: Any = kernel.loaded
+        for arguments in operands(operator):
+            wanted = called(shim.general, arguments, opwright.from_numpy)
+            found = {"dense": called(operator.call, arguments, opwright.from_numpy)}
+            if all(each.dtype.itemsize != 2 or each.dtype.kind in "iu" for each in arguments if hasattr(each, "dtype")):
+                found["dense"] = called(shim.dense, arguments, opwright.from_numpy)
+            if shim.arrays is not None:
+                found["arrays"] = called(shim.arrays, arguments, np.asarray)
+            for how, result in found.items():
+                count += 1
+                problem = difference(result, wanted)
+                if problem is not None:
+                    shown = ", ".join(str(getattr(each, "dtype", each)) for each in arguments)
+                    wrong.append(f"{operator.name}, {how}({shown}): {problem}")
+    assert count > 10_000
+    assert not wrong, f"{len(wrong)} of {count} wrong\n" + "\n".join(wrong[:20])

@@ -1,0 +1,137 @@
+"""What each environment ran: a record of every run, so that the next environment runs what this one could not.
+
+The suite runs in several environments: one as the README makes it, one that has PyTorch and CuPy besides.
+`--record FILE` writes what a run passed, failed and skipped. `--leave-out FILE` leaves out what a recorded run passed,
+so that no test runs twice. As a program, `python tests/records.py FILE...` names the tests that no environment ran, and
+fails if there are any.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+READ = ("codegen", "generated", "runtime", "schemas", "templates", "tests", "examples", "docs", "pyproject.toml")
+NEEDS_A_GPU = "needs a GPU"
+
+
+@dataclass
+class Record:
+    """The outcome of each test of a run, by its id. A module that was skipped whole stands under the module's id."""
+
+    passed: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def add(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            place = report.longrepr
+            self.skipped[report.nodeid] = place[2] if isinstance(place, tuple) else str(place)
+        elif report.failed:
+            self.failed.add(report.nodeid)
+        elif report.when == "call":
+            self.passed.add(report.nodeid)
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shown = asdict(self) | {"passed": sorted(self.passed - self.failed), "failed": sorted(self.failed)}
+        path.write_text(json.dumps(shown, indent=1), encoding="utf-8")
+
+
+def read(path: Path) -> Record:
+    shown = json.loads(path.read_text(encoding="utf-8"))
+    return Record(set(shown["passed"]), set(shown["failed"]), shown["skipped"])
+
+
+def is_older_than_the_sources(path: Path) -> bool:
+    """Whether anything that a test may read has changed since the record was written."""
+    files = (file for name in READ for file in ((ROOT / name).rglob("*") if (ROOT / name).is_dir() else [ROOT / name]))
+    return any(
+        file.stat().st_mtime > path.stat().st_mtime
+        for file in files
+        if file.suffix in (".py", ".pyi", ".j2", ".yaml", ".lark", ".toml", ".md")
+    )
+
+
+class Recorder:
+    """Writes the record at the end of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.record = Record()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.record.add(report)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.record.add(report)
+
+    def pytest_sessionfinish(self) -> None:
+        self.record.write(self.path)
+
+
+class LeaveOut:
+    """Deselects what a recorded run passed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.passed: set[str] = set() if self.is_useless() else read(path).passed
+
+    def is_useless(self) -> bool:
+        return not self.path.exists() or is_older_than_the_sources(self.path)
+
+    def pytest_report_header(self) -> str:
+        if not self.passed:
+            return "every test runs: no run is on record, or sources have changed since"
+        when = time.strftime("%H:%M", time.localtime(self.path.stat().st_mtime))
+        return f"left out: the {len(self.passed):,} tests that the run of {when} passed ({self.path.name})"
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        again = [item for item in items if item.nodeid in self.passed]
+        if again:
+            config.hook.pytest_deselected(items=again)
+            items[:] = [item for item in items if item.nodeid not in self.passed]
+
+
+def add_options(parser: pytest.Parser) -> None:
+    parser.addoption("--record", metavar="FILE", type=Path, help="write what passed, failed and was skipped")
+    parser.addoption("--leave-out", metavar="FILE", type=Path, help="leave out what a recorded run passed")
+
+
+def configure(config: pytest.Config) -> None:
+    if (path := config.getoption("--leave-out")) is not None:
+        config.pluginmanager.register(LeaveOut(path))
+    if (path := config.getoption("--record")) is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(path))
+
+
+def skipped_everywhere(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    """Tests that some run skipped and none ran, with the last reason; those that need a GPU are left out."""
+    records = list(records)
+    ran = {test for record in records for test in record.passed | record.failed}
+    ran |= {test.partition("::")[0] for test in ran}
+    for test, reason in {test: why for record in records for test, why in record.skipped.items()}.items():
+        if test not in ran and NEEDS_A_GPU not in reason:
+            yield test, reason
+
+
+def main(paths: list[str]) -> int:
+    records = [read(Path(path)) for path in paths]
+    for path, record in zip(paths, records, strict=True):
+        print(f"{path}: {len(record.passed)} passed, {len(record.failed)} failed, {len(record.skipped)} skipped")
+    never = sorted(skipped_everywhere(records))
+    for test, reason in never:
+        print(f"no environment ran {test}: {reason}")
+    return int(bool(never))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

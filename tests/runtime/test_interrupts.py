@@ -1,0 +1,61 @@
+"""Interrupts and forks at random moments: no lock stays held, and nothing is half registered (Note [Interrupts], Note
+[Forks])."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+OPERATORS = """
+- func: interrupted_ops::hypotenuse(Tensor a, Tensor b) -> Tensor
+  meta: pointwise(a, b, kind="int_to_float")
+  dispatch:
+    CPU, CUDA: xp.hypot(a, b)
+  autogen: hypotenuse.out
+"""
+PLUGIN = """
+from opwright.library import Library
+def register():
+    made = Library("plugged", "DEF")
+    made.define("f(Tensor x) -> Tensor")
+    made.impl("f", lambda x: x.clone(), "CPU")
+    return made
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A generated package and a plug-in, as the programs of this module find them."""
+    made = tmp_path_factory.mktemp("registering")
+    (made / "ops.yaml").write_text(OPERATORS)
+    command = [sys.executable, "-m", "opwright_codegen.cli", "generate", "ops.yaml", "-o", "interrupted_ops"]
+    subprocess.run(command, cwd=made, check=True, capture_output=True)
+    information = made / "plugged-1.5.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1.5\n")
+    (information / "entry_points.txt").write_text("[opwright.kernels]\nplugged = plugged:register\n")
+    (made / "plugged.py").write_text(PLUGIN)
+    return made
+
+
+def _run(folder: Path, program: str, *arguments: object) -> str:
+    command = [sys.executable, HERE / program, folder, *map(str, arguments)]
+    environment = os.environ | {"OPWRIGHT_PLUGINS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals to a process of one's own there")
+def test_interrupts_leave_nothing_held_and_nothing_half_registered(folder: Path) -> None:
+    assert _run(folder, "interrupted.py", 60, 1).startswith("60 interrupts")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
+def test_no_child_of_a_process_whose_threads_register_hangs(folder: Path) -> None:
+    assert _run(folder, "forked.py", 15).startswith("15 forks")
