@@ -48,7 +48,8 @@ RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock
     plugins places sizes keys state dtypes devices overlap metadata values subclassing tensor checks
     results rules fake lost registrations wrong_results forward_rules dispatch_table table_calculator conversion
-    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors compose overloads entries
+    signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose overloads
+    entries
     function_schema overload_facts dispatcher packets registry ops_namespace dispatch kernel_handles _schema types
     tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905

@@ -14204,11 +14204,15 @@ _convolution_out = refuse_recording("_convolution", 0, 1, 2, 13)
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 class CopyBackward0(Recorded):
-    __slots__ = ()
+    __slots__ = ("src_device",)
+    src_device: Any
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_edge, src_edge = self.edges if edges is None else edges
-        return (None if self_edge is None else ops.zeros_like(grad), None if src_edge is None else grad)
+        return (
+            None if self_edge is None else ops.zeros_like(grad),
+            None if src_edge is None else pointwise_gradients.on_device(grad, self.src_device),
+        )
 
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
@@ -14217,6 +14221,7 @@ def copy_default(below: Callable[..., Tensor]) -> Kernel:
         result = below(self, src, non_blocking)
         node = CopyBackward0()
         node.edges = (self.edge, src.edge)
+        node.src_device = src.device
         record(result, node)
         return result
 
@@ -14229,6 +14234,7 @@ def copy_(below: Callable[..., Tensor]) -> Kernel:
         check_inplace(self)
         node = CopyBackward0()
         node.edges = (self.edge, src.edge)
+        node.src_device = src.device
         rebase_history(below(self, src, non_blocking), node)
         return self
 

@@ -2390,7 +2390,7 @@ def _convolution_default(
 
 # copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor: result
 def copy_default(src_t: Any, result: Any) -> Any:
-    return pointwise_gradients.real_part_for(result.dtype, src_t)
+    return pointwise_gradients.real_part_for(result.dtype, pointwise_gradients.on_device(src_t, result.device))
 
 
 # _euclidean_dist(Tensor x1, Tensor x2) -> Tensor: result

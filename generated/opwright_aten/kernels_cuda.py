@@ -34,6 +34,7 @@ from opwright.kernels import gamma as gamma_kernels
 from opwright.kernels import indexing as indexing_kernels
 from opwright.kernels import joining as joining_kernels
 from opwright.kernels import linear_algebra as linear_algebra_kernels
+from opwright.kernels import logic as logic_kernels
 from opwright.kernels import losses as losses_kernels
 from opwright.kernels import normalization as normalization_kernels
 from opwright.kernels import padding as padding_kernels
@@ -2072,24 +2073,7 @@ def bitwise_not_default_dense(self: Tensor) -> Tensor:
 def logical_not_default(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
-    return new_result(plan, cp.logical_not(self_))
-
-
-# logical_not(Tensor self) -> Tensor
-def logical_not_default_dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        result = cp.logical_not(self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_not_default(self)
+    return new_result(plan, logic_kernels.logical_not(cp, self_))
 
 
 # isnan(Tensor self) -> Tensor
@@ -2337,81 +2321,21 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_and(self_, other_))
-
-
-# logical_and(Tensor self, Tensor other) -> Tensor
-def logical_and_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_and_default(self, other)
-    try:
-        result = cp.logical_and(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_and_default(self, other)
+    return new_result(plan, logic_kernels.logical_and(cp, self_, other_))
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_or(self_, other_))
-
-
-# logical_or(Tensor self, Tensor other) -> Tensor
-def logical_or_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_or_default(self, other)
-    try:
-        result = cp.logical_or(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_or_default(self, other)
+    return new_result(plan, logic_kernels.logical_or(cp, self_, other_))
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
-    return new_result(plan, cp.logical_xor(self_, other_))
-
-
-# logical_xor(Tensor self, Tensor other) -> Tensor
-def logical_xor_default_dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if other_.dtype is not self_.dtype:
-        return logical_xor_default(self, other)
-    try:
-        result = cp.logical_xor(self_, other_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        made = Tensor()
-        made.array = result
-        made.keys = DENSE_CUDA
-        made.edge = None
-        made.extra = None
-        return made
-    return logical_xor_default(self, other)
+    return new_result(plan, logic_kernels.logical_xor(cp, self_, other_))
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -8581,7 +8505,7 @@ def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return out
 
 
@@ -8590,20 +8514,8 @@ def logical_not_(self: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, kind="bool")
     (self_,) = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_not(self_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_not(cp, self_, out=plan.out(target)), target)
     return self
-
-
-# logical_not_(Tensor(a!) self) -> Tensor(a!)
-def logical_not__dense(self: Tensor) -> Tensor:
-    self_ = self.array
-    try:
-        cp.logical_not(self_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_not_(self)
 
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8977,7 +8889,7 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -8986,27 +8898,8 @@ def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_and(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_and(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_and_(self, other)
-    try:
-        cp.logical_and(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_and_(self, other)
 
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9014,7 +8907,7 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -9023,27 +8916,8 @@ def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_or(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_or(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_or_(self, other)
-    try:
-        cp.logical_or(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_or_(self, other)
 
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -9051,7 +8925,7 @@ def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.target(out)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return out
 
 
@@ -9060,27 +8934,8 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     plan = rules.pointwise(self.array, other.array, kind="bool")
     self_, other_ = plan.operands
     target = plan.inplace(self)
-    plan.store(cp.logical_xor(self_, other_, out=plan.out(target)), target)
+    plan.store(logic_kernels.logical_xor(cp, self_, other_, out=plan.out(target)), target)
     return self
-
-
-# logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
-    self_ = self.array
-    other_ = other.array
-    if (
-        other_.dtype is not self_.dtype
-        or (other_.base is not None and (other_.base is self_ or other_.base is self_.base))
-        or other_ is self_.base
-    ):
-        return logical_xor_(self, other)
-    try:
-        cp.logical_xor(self_, other_, self_)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    else:
-        return self
-    return logical_xor_(self, other)
 
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)

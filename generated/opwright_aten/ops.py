@@ -5095,7 +5095,7 @@ _isnan_default = declare(
     "aten::isnan",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:991",
+    where="schemas/pointwise.yaml:992",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5129,7 +5129,7 @@ _isfinite = declare(
     "aten::isfinite",
     "(Tensor self) -> Tensor",
     (("self", "Tensor"),),
-    where="schemas/pointwise.yaml:1000",
+    where="schemas/pointwise.yaml:1001",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5165,7 +5165,7 @@ _bitwise_and_Tensor = declare(
     "aten::bitwise_and.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1010",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5199,7 +5199,7 @@ _bitwise_and_Scalar = declare(
     "aten::bitwise_and.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1018",
+    where="schemas/pointwise.yaml:1019",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5235,7 +5235,7 @@ _bitwise_and_Scalar_Tensor = declare(
     "aten::bitwise_and.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1027",
+    where="schemas/pointwise.yaml:1028",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5271,7 +5271,7 @@ _bitwise_or_Tensor = declare(
     "aten::bitwise_or.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1035",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5305,7 +5305,7 @@ _bitwise_or_Scalar = declare(
     "aten::bitwise_or.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1043",
+    where="schemas/pointwise.yaml:1044",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5341,7 +5341,7 @@ _bitwise_or_Scalar_Tensor = declare(
     "aten::bitwise_or.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1052",
+    where="schemas/pointwise.yaml:1053",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5377,7 +5377,7 @@ _bitwise_xor_Tensor = declare(
     "aten::bitwise_xor.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1059",
+    where="schemas/pointwise.yaml:1060",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5411,7 +5411,7 @@ _bitwise_xor_Scalar = declare(
     "aten::bitwise_xor.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1068",
+    where="schemas/pointwise.yaml:1069",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5447,7 +5447,7 @@ _bitwise_xor_Scalar_Tensor = declare(
     "aten::bitwise_xor.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1077",
+    where="schemas/pointwise.yaml:1078",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5483,7 +5483,7 @@ _bitwise_left_shift_Tensor = declare(
     "aten::bitwise_left_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1084",
+    where="schemas/pointwise.yaml:1085",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5517,7 +5517,7 @@ _bitwise_left_shift_Tensor_Scalar = declare(
     "aten::bitwise_left_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1093",
+    where="schemas/pointwise.yaml:1094",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5553,7 +5553,7 @@ _bitwise_left_shift_Scalar_Tensor = declare(
     "aten::bitwise_left_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1102",
+    where="schemas/pointwise.yaml:1103",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5589,7 +5589,7 @@ _bitwise_right_shift_Tensor = declare(
     "aten::bitwise_right_shift.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1109",
+    where="schemas/pointwise.yaml:1110",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5623,7 +5623,7 @@ _bitwise_right_shift_Tensor_Scalar = declare(
     "aten::bitwise_right_shift.Tensor_Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1118",
+    where="schemas/pointwise.yaml:1119",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5659,7 +5659,7 @@ _bitwise_right_shift_Scalar_Tensor = declare(
     "aten::bitwise_right_shift.Scalar_Tensor",
     "(Scalar self, Tensor other) -> Tensor",
     (("self", "Scalar"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1127",
+    where="schemas/pointwise.yaml:1128",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5695,7 +5695,7 @@ ___lshift___Tensor = declare(
     "aten::__lshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1134",
+    where="schemas/pointwise.yaml:1135",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5729,7 +5729,7 @@ ___lshift___Scalar = declare(
     "aten::__lshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1143",
+    where="schemas/pointwise.yaml:1144",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5765,7 +5765,7 @@ ___rshift___Tensor = declare(
     "aten::__rshift__.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1152",
+    where="schemas/pointwise.yaml:1153",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5799,7 +5799,7 @@ ___rshift___Scalar = declare(
     "aten::__rshift__.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1161",
+    where="schemas/pointwise.yaml:1162",
     tags=("pointwise", "pt2_compliant_tag"),
 )
 
@@ -5835,7 +5835,7 @@ _logical_and_default = declare(
     "aten::logical_and",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1170",
+    where="schemas/pointwise.yaml:1171",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5869,7 +5869,7 @@ _logical_or_default = declare(
     "aten::logical_or",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1179",
+    where="schemas/pointwise.yaml:1181",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5903,7 +5903,7 @@ _logical_xor_default = declare(
     "aten::logical_xor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1188",
+    where="schemas/pointwise.yaml:1191",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5937,7 +5937,7 @@ _eq_Tensor = declare(
     "aten::eq.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1199",
+    where="schemas/pointwise.yaml:1203",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -5971,7 +5971,7 @@ _eq_Scalar = declare(
     "aten::eq.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1208",
+    where="schemas/pointwise.yaml:1212",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6007,7 +6007,7 @@ _ne_Tensor = declare(
     "aten::ne.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1217",
+    where="schemas/pointwise.yaml:1221",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6041,7 +6041,7 @@ _ne_Scalar = declare(
     "aten::ne.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1226",
+    where="schemas/pointwise.yaml:1230",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6077,7 +6077,7 @@ _lt_Tensor = declare(
     "aten::lt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1235",
+    where="schemas/pointwise.yaml:1239",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6111,7 +6111,7 @@ _lt_Scalar = declare(
     "aten::lt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1244",
+    where="schemas/pointwise.yaml:1248",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6147,7 +6147,7 @@ _le_Tensor = declare(
     "aten::le.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1253",
+    where="schemas/pointwise.yaml:1257",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6181,7 +6181,7 @@ _le_Scalar = declare(
     "aten::le.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1262",
+    where="schemas/pointwise.yaml:1266",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6217,7 +6217,7 @@ _gt_Tensor = declare(
     "aten::gt.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1271",
+    where="schemas/pointwise.yaml:1275",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6251,7 +6251,7 @@ _gt_Scalar = declare(
     "aten::gt.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1280",
+    where="schemas/pointwise.yaml:1284",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6287,7 +6287,7 @@ _ge_Tensor = declare(
     "aten::ge.Tensor",
     "(Tensor self, Tensor other) -> Tensor",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1289",
+    where="schemas/pointwise.yaml:1293",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6321,7 +6321,7 @@ _ge_Scalar = declare(
     "aten::ge.Scalar",
     "(Tensor self, Scalar other) -> Tensor",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1298",
+    where="schemas/pointwise.yaml:1302",
     tags=("core", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -6358,7 +6358,7 @@ _isin_Tensor_Tensor = declare(
     "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1307",
+    where="schemas/pointwise.yaml:1311",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6403,7 +6403,7 @@ _isin_Tensor_Scalar = declare(
     "(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("elements", "Tensor"), ("test_element", "Scalar"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1314",
+    where="schemas/pointwise.yaml:1318",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6450,7 +6450,7 @@ _isin_Scalar_Tensor = declare(
     "(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
     (("element", "Scalar"), ("test_elements", "Tensor"), ("assume_unique", "bool", False), ("invert", "bool", False)),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1321",
+    where="schemas/pointwise.yaml:1325",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6502,7 +6502,7 @@ _isclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1328",
+    where="schemas/pointwise.yaml:1332",
     tags=("pt2_compliant_tag",),
 )
 
@@ -6557,7 +6557,7 @@ _allclose = declare(
         ("atol", "float", 1e-08),
         ("equal_nan", "bool", False),
     ),
-    where="schemas/pointwise.yaml:1331",
+    where="schemas/pointwise.yaml:1335",
     tags=("data_dependent_output", "pt2_compliant_tag"),
 )
 
@@ -6606,7 +6606,7 @@ _equal = declare(
     "aten::equal",
     "(Tensor self, Tensor other) -> bool",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1337",
+    where="schemas/pointwise.yaml:1341",
     tags=("data_dependent_output", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46688,7 +46688,7 @@ _isnan_out = declare(
     "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("out", "Tensor")),
     kwarg_only=1,
-    where="schemas/pointwise.yaml:991",
+    where="schemas/pointwise.yaml:992",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46705,7 +46705,7 @@ _bitwise_and_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1010",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46721,7 +46721,7 @@ _bitwise_and__Tensor = declare(
     "aten::bitwise_and_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1009",
+    where="schemas/pointwise.yaml:1010",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46756,7 +46756,7 @@ _bitwise_and_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1018",
+    where="schemas/pointwise.yaml:1019",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46774,7 +46774,7 @@ _bitwise_and__Scalar = declare(
     "aten::bitwise_and_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1018",
+    where="schemas/pointwise.yaml:1019",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46811,7 +46811,7 @@ _bitwise_and_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1027",
+    where="schemas/pointwise.yaml:1028",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46830,7 +46830,7 @@ _bitwise_or_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1035",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46846,7 +46846,7 @@ _bitwise_or__Tensor = declare(
     "aten::bitwise_or_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1034",
+    where="schemas/pointwise.yaml:1035",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46881,7 +46881,7 @@ _bitwise_or_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1043",
+    where="schemas/pointwise.yaml:1044",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46899,7 +46899,7 @@ _bitwise_or__Scalar = declare(
     "aten::bitwise_or_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1043",
+    where="schemas/pointwise.yaml:1044",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46936,7 +46936,7 @@ _bitwise_or_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1052",
+    where="schemas/pointwise.yaml:1053",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -46955,7 +46955,7 @@ _bitwise_xor_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1059",
+    where="schemas/pointwise.yaml:1060",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -46971,7 +46971,7 @@ _bitwise_xor__Tensor = declare(
     "aten::bitwise_xor_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1059",
+    where="schemas/pointwise.yaml:1060",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47006,7 +47006,7 @@ _bitwise_xor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1068",
+    where="schemas/pointwise.yaml:1069",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47024,7 +47024,7 @@ _bitwise_xor__Scalar = declare(
     "aten::bitwise_xor_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1068",
+    where="schemas/pointwise.yaml:1069",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47061,7 +47061,7 @@ _bitwise_xor_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1077",
+    where="schemas/pointwise.yaml:1078",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47080,7 +47080,7 @@ _bitwise_left_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1084",
+    where="schemas/pointwise.yaml:1085",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47096,7 +47096,7 @@ _bitwise_left_shift__Tensor = declare(
     "aten::bitwise_left_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1084",
+    where="schemas/pointwise.yaml:1085",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47131,7 +47131,7 @@ _bitwise_left_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1093",
+    where="schemas/pointwise.yaml:1094",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47149,7 +47149,7 @@ _bitwise_left_shift__Tensor_Scalar = declare(
     "aten::bitwise_left_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1093",
+    where="schemas/pointwise.yaml:1094",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47186,7 +47186,7 @@ _bitwise_left_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1102",
+    where="schemas/pointwise.yaml:1103",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47205,7 +47205,7 @@ _bitwise_right_shift_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1109",
+    where="schemas/pointwise.yaml:1110",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47221,7 +47221,7 @@ _bitwise_right_shift__Tensor = declare(
     "aten::bitwise_right_shift_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1109",
+    where="schemas/pointwise.yaml:1110",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47256,7 +47256,7 @@ _bitwise_right_shift_Tensor_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1118",
+    where="schemas/pointwise.yaml:1119",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47274,7 +47274,7 @@ _bitwise_right_shift__Tensor_Scalar = declare(
     "aten::bitwise_right_shift_.Tensor_Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1118",
+    where="schemas/pointwise.yaml:1119",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47311,7 +47311,7 @@ _bitwise_right_shift_Scalar_Tensor_out = declare(
     "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Scalar"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1127",
+    where="schemas/pointwise.yaml:1128",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47330,7 +47330,7 @@ ___lshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1134",
+    where="schemas/pointwise.yaml:1135",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47346,7 +47346,7 @@ ___ilshift___Tensor = declare(
     "aten::__ilshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1134",
+    where="schemas/pointwise.yaml:1135",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47381,7 +47381,7 @@ ___lshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1143",
+    where="schemas/pointwise.yaml:1144",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47399,7 +47399,7 @@ ___ilshift___Scalar = declare(
     "aten::__ilshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1143",
+    where="schemas/pointwise.yaml:1144",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47436,7 +47436,7 @@ ___rshift___Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1152",
+    where="schemas/pointwise.yaml:1153",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47452,7 +47452,7 @@ ___irshift___Tensor = declare(
     "aten::__irshift__.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1152",
+    where="schemas/pointwise.yaml:1153",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47487,7 +47487,7 @@ ___rshift___Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1161",
+    where="schemas/pointwise.yaml:1162",
     tags=("generated", "out", "pt2_compliant_tag"),
 )
 
@@ -47505,7 +47505,7 @@ ___irshift___Scalar = declare(
     "aten::__irshift__.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1161",
+    where="schemas/pointwise.yaml:1162",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47542,7 +47542,7 @@ _logical_and_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1170",
+    where="schemas/pointwise.yaml:1171",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47558,7 +47558,7 @@ _logical_and_ = declare(
     "aten::logical_and_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1170",
+    where="schemas/pointwise.yaml:1171",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47595,7 +47595,7 @@ _logical_or_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1179",
+    where="schemas/pointwise.yaml:1181",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47611,7 +47611,7 @@ _logical_or_ = declare(
     "aten::logical_or_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1179",
+    where="schemas/pointwise.yaml:1181",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47648,7 +47648,7 @@ _logical_xor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1188",
+    where="schemas/pointwise.yaml:1191",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47664,7 +47664,7 @@ _logical_xor_ = declare(
     "aten::logical_xor_",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1188",
+    where="schemas/pointwise.yaml:1191",
     tags=("inplace", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47701,7 +47701,7 @@ _eq_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1199",
+    where="schemas/pointwise.yaml:1203",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47717,7 +47717,7 @@ _eq__Tensor = declare(
     "aten::eq_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1199",
+    where="schemas/pointwise.yaml:1203",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47752,7 +47752,7 @@ _eq_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1208",
+    where="schemas/pointwise.yaml:1212",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47770,7 +47770,7 @@ _eq__Scalar = declare(
     "aten::eq_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1208",
+    where="schemas/pointwise.yaml:1212",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47807,7 +47807,7 @@ _ne_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1217",
+    where="schemas/pointwise.yaml:1221",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47823,7 +47823,7 @@ _ne__Tensor = declare(
     "aten::ne_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1217",
+    where="schemas/pointwise.yaml:1221",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47858,7 +47858,7 @@ _ne_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1226",
+    where="schemas/pointwise.yaml:1230",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47876,7 +47876,7 @@ _ne__Scalar = declare(
     "aten::ne_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1226",
+    where="schemas/pointwise.yaml:1230",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47913,7 +47913,7 @@ _lt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1235",
+    where="schemas/pointwise.yaml:1239",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47929,7 +47929,7 @@ _lt__Tensor = declare(
     "aten::lt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1235",
+    where="schemas/pointwise.yaml:1239",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -47964,7 +47964,7 @@ _lt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1244",
+    where="schemas/pointwise.yaml:1248",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -47982,7 +47982,7 @@ _lt__Scalar = declare(
     "aten::lt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1244",
+    where="schemas/pointwise.yaml:1248",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48019,7 +48019,7 @@ _le_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1253",
+    where="schemas/pointwise.yaml:1257",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48035,7 +48035,7 @@ _le__Tensor = declare(
     "aten::le_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1253",
+    where="schemas/pointwise.yaml:1257",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48070,7 +48070,7 @@ _le_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1262",
+    where="schemas/pointwise.yaml:1266",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48088,7 +48088,7 @@ _le__Scalar = declare(
     "aten::le_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1262",
+    where="schemas/pointwise.yaml:1266",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48125,7 +48125,7 @@ _gt_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1271",
+    where="schemas/pointwise.yaml:1275",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48141,7 +48141,7 @@ _gt__Tensor = declare(
     "aten::gt_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1271",
+    where="schemas/pointwise.yaml:1275",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48176,7 +48176,7 @@ _gt_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1280",
+    where="schemas/pointwise.yaml:1284",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48194,7 +48194,7 @@ _gt__Scalar = declare(
     "aten::gt_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1280",
+    where="schemas/pointwise.yaml:1284",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48231,7 +48231,7 @@ _ge_Tensor_out = declare(
     "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1289",
+    where="schemas/pointwise.yaml:1293",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48247,7 +48247,7 @@ _ge__Tensor = declare(
     "aten::ge_.Tensor",
     "(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Tensor")),
-    where="schemas/pointwise.yaml:1289",
+    where="schemas/pointwise.yaml:1293",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48282,7 +48282,7 @@ _ge_Scalar_out = declare(
     "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar"), ("out", "Tensor")),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1298",
+    where="schemas/pointwise.yaml:1302",
     tags=("out", "pointwise", "pt2_compliant_tag"),
 )
 
@@ -48300,7 +48300,7 @@ _ge__Scalar = declare(
     "aten::ge_.Scalar",
     "(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     (("self", "Tensor"), ("other", "Scalar")),
-    where="schemas/pointwise.yaml:1298",
+    where="schemas/pointwise.yaml:1302",
     tags=("inplace", "pt2_compliant_tag"),
 )
 
@@ -48344,7 +48344,7 @@ _isin_Tensor_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1307",
+    where="schemas/pointwise.yaml:1311",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -48380,7 +48380,7 @@ _isin_Tensor_Scalar_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1314",
+    where="schemas/pointwise.yaml:1318",
     tags=("out", "pt2_compliant_tag"),
 )
 
@@ -48418,7 +48418,7 @@ _isin_Scalar_Tensor_out = declare(
         ("out", "Tensor"),
     ),
     kwarg_only=2,
-    where="schemas/pointwise.yaml:1321",
+    where="schemas/pointwise.yaml:1325",
     tags=("out", "pt2_compliant_tag"),
 )
 

@@ -28,12 +28,16 @@ from opwright.keys import (
     NO_KEYS,
     ODD,
     PRIVATE,
+    PRIVATEUSE1,
+    PRIVATEUSE2,
+    PRIVATEUSE3,
     PYTHON_DISPATCHER,
     TANGENT,
     VIEW,
     DispatchKey,
     KeySet,
 )
+from opwright.mixed_devices import on_one_device
 from opwright.plain_arrays import call_with_arrays
 from opwright.registrations import (
     ArrayKernel,
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["compose", "compose_arrays", "compose_registration", "find_unloaded", "find_unloaded_below"]
 
 Function = Callable[..., Any]
+_REGISTERED = PRIVATEUSE1 | PRIVATEUSE2 | PRIVATEUSE3
 
 
 def compose(operator: Operator, keys: int) -> Function:
@@ -75,6 +80,8 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
     key, entry, keys = _first(operator, keys)
     registration = entry.registration
     if registration is None:
+        if _has_several_backends(keys):
+            return on_one_device(operator, functools.partial(_raise, missing(operator, key, keys)))
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
             return (
                 _for_autograd("forward", "differentiating", operator, _writes_alone)
@@ -98,6 +105,8 @@ def compose_registration(
         assert kernel.loaded is not None  # find_unloaded came first
         kernel = kernel.loaded
     match kernel:
+        case Shim(general) if _has_several_backends(keys):
+            return on_one_device(operator, general)
         case Shim(general, dense) if key is not DispatchKey.Meta or not keys & BACKENDS & ~META:
             return general if dense is None or keys & ODD else dense
         case Wrapper():
@@ -112,6 +121,16 @@ def compose_registration(
             is_one = is_wrapped or "nondeterministic_seeded" in operator.tags
             is_of_backend = key.bit & BACKENDS or key is DispatchKey.Undefined
             return _below_wrappers(function) if is_one and is_of_backend else function
+
+
+def _has_several_backends(keys: int) -> bool:
+    """Whether tensors of several devices are among the arguments, or a guard says so."""
+    backends = keys & BACKENDS & ~META
+    return backends & (backends - 1) != 0
+
+
+def _raise(error: Exception, *args: Any) -> Any:
+    raise error
 
 
 def _calling(
@@ -132,7 +151,9 @@ def _calling(
             adapted = adapt_user_kernel(operator, function)
             return _fake_kernel("check_fake_kernel", operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
-            return adapt_array_kernel(operator, function)
+            adapted = adapt_array_kernel(operator, function)
+            is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
+            return on_one_device(operator, adapted) if is_mixed else adapted
         case Boxed(function):
             return adapt_boxed(operator, function, KeySet(operator.without_fallthrough(keys)))
         case BackendSelect(position):

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.devices import Device, as_device
+from opwright.devices import Array, Device, as_device, backend_of
 from opwright.dtypes import REDUCED, DType, float32, float64
 from opwright.forks import hold_over_forks
 from opwright.registry_lock import RegistryLock
 
-__all__ = ["Generator", "default_generator", "generator_of", "initial_seed", "manual_seed", "seed"]
+__all__ = ["Generator", "default_generator", "generator_of", "initial_seed", "manual_seed", "seed", "source_for"]
 
 Values = np.ndarray[Any, Any]
 
@@ -242,6 +242,19 @@ def generator_of(device: object) -> Generator:
             if _last_seed is not None:
                 known.manual_seed(_last_seed)
     return known
+
+
+def source_for(array: Array, generator: Generator | None) -> Generator:
+    """The generator that numbers for an array are drawn from: the given one, or the default of the array's device.
+
+    Raises RuntimeError where the given one is for another kind of device.
+    """
+    if generator is None:
+        return default_generator if type(array) is np.ndarray else generator_of(backend_of(array).device(array))
+    kind = backend_of(array).name
+    if generator.device.type != kind:
+        raise RuntimeError(f"Expected a '{kind}' device type for generator but found '{generator.device.type}'")
+    return generator
 
 
 def manual_seed(seed: int) -> Generator:

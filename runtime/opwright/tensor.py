@@ -275,6 +275,8 @@ def _wrap_other(array: Array) -> Tensor:
         return wrap(without_subclass(array))
     backend = backend_of(array)
     if backend.name in ("cuda", "meta"):
+        if backend.name == "cuda":
+            array = _as_tensors_have_it(array)
         odd = odd_bit(array)
     else:
         shape = backend.shape(array)
@@ -304,6 +306,18 @@ def check_steps(array: ndarray[Any, Any]) -> None:
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy required.")
 
 
+def _as_tensors_have_it(array: Array) -> Array:
+    """An array of CuPy with the strides that an empty tensor has: it gives new ones none, as NumPy does.
+
+    Raises TypeError for a dtype that no Tensor can have.
+    """
+    if array.dtype not in _KEYS_OF_DTYPE:
+        raise TypeError(unsupported_dtype(array))
+    if array.size == 0 and not any(array.strides):
+        return new_array(array.shape, layouts.contiguous_strides(array.shape), array.dtype, array)
+    return array
+
+
 def unsupported_dtype(array: Array) -> str:
     """What is wrong with an array's dtype, and what would be right."""
     if array.dtype.byteorder not in "=|" and array.dtype.newbyteorder("=") in CANONICAL:
@@ -312,7 +326,8 @@ def unsupported_dtype(array: Array) -> str:
             "array.astype(array.dtype.newbyteorder('='))"
         )
     known = ", ".join(str(dtype) for dtype in CANONICAL)
-    return f"can't convert np.ndarray of type {array.dtype}. The only supported types are: {known}."
+    library = "cupy" if type(array).__module__.startswith("cupy") else "np"
+    return f"can't convert {library}.ndarray of type {array.dtype}. The only supported types are: {known}."
 
 
 def wrap_view(base: Tensor, array: Array) -> Tensor:

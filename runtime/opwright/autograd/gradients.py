@@ -66,8 +66,10 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
         grad = aten("sum_to_size")(grad, list(shape))
     if grad.dtype != dtype:
         grad = _cast(grad, dtype, node, index)
-    if device is not None and grad.device != device and not (grad.ndim == 0 and grad.is_cpu):
-        raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
+    if device is not None and grad.device != device:
+        if grad.ndim:
+            raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
+        grad = aten("to.dtype_layout")(grad, device=device)  # of a 0-dim tensor that met others
     return grad
 
 

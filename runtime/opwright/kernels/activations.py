@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opwright.dtypes import FLOATING, wrapped_scalar
-from opwright.generator import Generator, default_generator
+from opwright.generator import Generator, source_for
 
 Array = Any
 
@@ -74,7 +74,7 @@ def rrelu_with_slopes(
     count = int(drawn.sum())
     slopes = xp.ones(self.shape, self.dtype)
     slopes[drawn] = xp.asarray(
-        (generator or default_generator).uniform(count, np.dtype("float64"), low, high).astype(self.dtype)
+        source_for(self, generator).uniform(count, np.dtype("float64"), low, high).astype(self.dtype)
     )
     return self * slopes, slopes
 

@@ -21,7 +21,7 @@ def blockwise(xp: ModuleType, function: Callable[..., Array], out: Array | None,
     temporaries through the memory.
     """
     if len(operands) > 1:
-        operands = tuple(xp.broadcast_arrays(*operands))
+        operands = tuple(xp.broadcast_arrays(*map(xp.asarray, operands)))  # CuPy leaves scalars as they are
     elif out is None and operands[0].ndim > 1 and operands[0].flags.f_contiguous:
         return blockwise(xp, function, None, operands[0].ravel(order="F")).reshape(operands[0].shape, order="F")
     shape = operands[0].shape

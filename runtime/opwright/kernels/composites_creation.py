@@ -8,7 +8,7 @@ from typing import Any
 
 import opwright
 from opwright import rules
-from opwright.devices import as_device, backend_of
+from opwright.devices import Device, as_device, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
 from opwright.kernels.composites import array_of, lies_in
 from opwright.keys import META
@@ -302,11 +302,17 @@ def to(
     if (
         not copy
         and (dtype is None or as_dtype(dtype) == array.dtype)
-        and (wanted is None or wanted == backend_of(array).device(array))
+        and (wanted is None or _is_on(array, wanted))
         and same_format
     ):
         return self
     return opwright._to_copy(self, dtype=dtype, device=wanted, non_blocking=non_blocking, memory_format=memory_format)
+
+
+def _is_on(array: Any, device: Device) -> bool:
+    """Whether an array is on a device; on any of its kind where the device has no index."""
+    found = backend_of(array).device(array)
+    return found == device or (device.index is None and found.type == device.type)
 
 
 def copy_to(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from opwright.dtypes import float64
-from opwright.generator import Generator, default_generator
+from opwright.generator import Generator, source_for
 from opwright.kernels.random import host, placed
 
 Array = Any
@@ -21,13 +21,13 @@ def exponential(
     xp: ModuleType, self: Array, lambd: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Exponentially distributed numbers of rate `lambd`."""
-    drawn = (generator or default_generator).uniform(self.size, float64)
+    drawn = source_for(self, generator).uniform(self.size, float64)
     return placed(xp, self, -np.log1p(-drawn) / lambd, out)
 
 
 def geometric(xp: ModuleType, self: Array, p: float, generator: Generator | None, out: Array | None = None) -> Array:
     """How many trials of chance `p` it takes to succeed once."""
-    drawn = (generator or default_generator).uniform(self.size, float64)
+    drawn = source_for(self, generator).uniform(self.size, float64)
     with np.errstate(divide="ignore"):
         return placed(xp, self, np.ceil(np.log(drawn) / np.log1p(-p)), out)
 
@@ -36,7 +36,7 @@ def cauchy(
     xp: ModuleType, self: Array, median: float, sigma: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Numbers of a Cauchy distribution with this median and half width."""
-    drawn = (generator or default_generator).uniform(self.size, float64)
+    drawn = source_for(self, generator).uniform(self.size, float64)
     return placed(xp, self, median + sigma * np.tan(np.pi * (drawn - 0.5)), out)
 
 
@@ -44,7 +44,7 @@ def log_normal(
     xp: ModuleType, self: Array, mean: float, std: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Numbers whose logarithms are normally distributed."""
-    drawn = (generator or default_generator).single_normals(self.size, mean, std)
+    drawn = source_for(self, generator).single_normals(self.size, mean, std)
     with np.errstate(over="ignore"):
         return placed(xp, self, np.exp(drawn), out)
 
@@ -54,13 +54,13 @@ def poisson(xp: ModuleType, self: Array, generator: Generator | None, out: Array
     rates = host(xp, self).astype(float64)
     if not bool(np.all(rates >= 0)):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return _result(xp, self, (generator or default_generator).poisson(rates), out)
+    return _result(xp, self, source_for(self, generator).poisson(rates), out)
 
 
 def binomial(xp: ModuleType, count: Array, prob: Array, generator: Generator | None, out: Array | None = None) -> Array:
     """Numbers of successes in `count` trials of chance `prob` each."""
     trials, chances = np.broadcast_arrays(host(xp, count).astype(float64), host(xp, prob).astype(float64))
-    return _result(xp, count, (generator or default_generator).binomial(trials, chances), out)
+    return _result(xp, count, source_for(count, generator).binomial(trials, chances), out)
 
 
 def _result(xp: ModuleType, like: Array, drawn: Any, out: Array | None) -> Array:
@@ -78,7 +78,7 @@ def multinomial(xp: ModuleType, self: Array, num_samples: int, replacement: bool
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if bool(np.any(chances.sum(-1) == 0)):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    source = generator or default_generator
+    source = source_for(self, generator)
     if replacement:
         return xp.asarray(_with_replacement(source, chances, num_samples))
     # The largest of chance / exponential number falls on each place with its chance, and so do the next ones.

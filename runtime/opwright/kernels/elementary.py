@@ -113,7 +113,7 @@ def shift_left(xp: ModuleType, self: Array, other: Array, out: Array | None = No
     if xp is np:  # which has this rule itself
         return xp.left_shift(self, other, out=out)
     inside = (other >= 0) & (other < 8 * self.itemsize)
-    return xp.multiply(xp.left_shift(self, xp.where(inside, other, 0)), inside, out=out)
+    return xp.multiply(xp.left_shift(self, xp.where(inside, other, other.dtype.type(0))), inside, out=out)
 
 
 def shift_right(xp: ModuleType, self: Array, other: Array, out: Array | None = None) -> Array:
@@ -123,7 +123,7 @@ def shift_right(xp: ModuleType, self: Array, other: Array, out: Array | None = N
     last = self.dtype.type(8 * self.itemsize - 1)
     inside = (other >= 0) & (other <= last)
     if self.dtype.kind == "u":
-        return xp.multiply(xp.right_shift(self, xp.where(inside, other, 0)), inside, out=out)
+        return xp.multiply(xp.right_shift(self, xp.where(inside, other, other.dtype.type(0))), inside, out=out)
     return xp.right_shift(self, xp.where(inside, other, last), out=out)
 
 

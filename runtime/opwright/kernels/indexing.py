@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from opwright.kernels.copying import own_copy, scalar_of
-from opwright.kernels.scattering import check_positions
+from opwright.kernels.scattering import accumulate, check_positions, flattened, put_back
 from opwright.kernels.shapes import strided
 from opwright.rules import positions_of
 
@@ -18,6 +20,7 @@ Array = Any
 def take_at(xp: ModuleType, self: Array, indices: Sequence[Array | None]) -> Array:
     """`index`: the elements at the broadcast positions; None takes a dimension whole. Masks have become positions."""
     index = tuple([slice(None) if each is None else each for each in indices])
+    _check_inside(xp, self, index)
     try:
         return self[index]
     except IndexError as error:
@@ -35,10 +38,11 @@ def put_at(
     """`index_put`: `self` with broadcast values at the positions; with `accumulate` they are added, a position named
     twice getting both."""
     index = tuple([slice(None) if each is None else each for each in positions_of(indices)])
+    _check_inside(xp, self, index)
     target = own_copy(xp, self, out)
     try:
         if accumulate:
-            xp.add.at(target, index, values)
+            _add_at(xp, target, index, values)
         else:
             target[index] = values
     except IndexError as error:
@@ -48,6 +52,25 @@ def put_at(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast: {error}"
         ) from None
     return target
+
+
+def _check_inside(xp: ModuleType, self: Array, index: tuple[Any, ...]) -> None:
+    """Raise IndexError for a position outside of its dimension, where the array module would not: CuPy wraps it."""
+    if xp is not np:
+        for dim, each in enumerate(index):
+            if not isinstance(each, slice):
+                check_positions(each, self.shape[dim], IndexError, negative=True, where=f"dimension {dim}")
+
+
+def _add_at(xp: ModuleType, target: Array, index: tuple[Any, ...], values: Array) -> None:
+    """Add values at positions, each as often as it is named; CuPy's `add.at` knows few dtypes."""
+    if xp is np:
+        np.add.at(target, index, values)
+        return
+    places = xp.arange(target.size).reshape(target.shape)[index]
+    flat = flattened(xp, target)
+    accumulate(xp, "add", flat, places.reshape(-1), xp.broadcast_to(values, places.shape).reshape(-1))
+    put_back(flat, target)
 
 
 def _clearer(error: IndexError, self: Array, index: tuple[Any, ...]) -> IndexError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright.dtypes import COMPLEX, float32, float64, int64, to_real
-from opwright.generator import Generator, default_generator
+from opwright.generator import Generator, source_for
 from opwright.kernels.copying import new_or
 from opwright.rules.random import largest_integer
 
@@ -24,7 +24,7 @@ def uniform(
     xp: ModuleType, self: Array, from_: float, to: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Numbers in [from, to)."""
-    source = generator or default_generator
+    source = source_for(self, generator)
     if self.dtype in COMPLEX:
         parts = source.uniform(2 * self.size, to_real(self.dtype), from_, to)
         return placed(xp, self, parts.view(self.dtype), out)
@@ -35,7 +35,7 @@ def normal(
     xp: ModuleType, self: Array, mean: float, std: float, generator: Generator | None, out: Array | None = None
 ) -> Array:
     """Normally distributed numbers; complex ones have half the variance in each part."""
-    source = generator or default_generator
+    source = source_for(self, generator)
     if self.dtype in COMPLEX:
         parts = source.normal(2 * self.size, to_real(self.dtype), mean, std / 2**0.5)
         return placed(xp, self, parts.view(self.dtype), out)
@@ -52,7 +52,7 @@ def random_between(
 ) -> Array:
     """Integers in [from, to); up to the largest that the dtype counts to where `to` is None."""
     end = largest_integer(self.dtype) + 1 if to is None else to
-    return placed(xp, self, (generator or default_generator).integers(self.size, from_, end), out)
+    return placed(xp, self, source_for(self, generator).integers(self.size, from_, end), out)
 
 
 def random_below(xp: ModuleType, self: Array, to: int, generator: Generator | None, out: Array | None = None) -> Array:
@@ -62,7 +62,7 @@ def random_below(xp: ModuleType, self: Array, to: int, generator: Generator | No
 
 def random_of_dtype(xp: ModuleType, self: Array, generator: Generator | None, out: Array | None = None) -> Array:
     """Integers from 0 to the largest that the dtype counts to."""
-    source = generator or default_generator
+    source = source_for(self, generator)
     words = source.raw64(self.size) if self.dtype in (float64, int64) else source.raw32(self.size).astype(np.uint64)
     return placed(xp, self, words % np.uint64(largest_integer(self.dtype) + 1), out)
 
@@ -80,9 +80,7 @@ def bernoulli_of(xp: ModuleType, self: Array, p: Any, generator: Generator | Non
         raise RuntimeError(f"bernoulli expects p to be in [0, 1], but got p={p}")
     compute = float64 if chances.dtype == float64 else float32
     target = xp.empty(self.shape, self.dtype) if out is None else out
-    drawn = placed(
-        np, np.empty_like(target, compute), (generator or default_generator).uniform(self.size, compute), None
-    )
+    drawn = _in_memory_order(source_for(self, generator).uniform(self.size, compute), target)
     target[...] = xp.asarray(drawn < chances)
     return target
 
@@ -91,7 +89,7 @@ def randperm(
     xp: ModuleType, n: int, generator: Generator | None, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Array:
     """The numbers below `n` in random order."""
-    return xp.asarray((generator or default_generator).permutation(n))
+    return xp.asarray(source_for(xp.empty(0), generator).permutation(n))
 
 
 def host(xp: ModuleType, array: Array) -> Host:
@@ -102,7 +100,11 @@ def host(xp: ModuleType, array: Array) -> Host:
 def placed(xp: ModuleType, self: Array, values: Host, out: Array | None) -> Array:
     """The values, one after another in the order in which TensorIterator visits the elements: that of memory."""
     target = new_or(xp, self, out)
-    order = sorted(range(target.ndim), key=lambda dim: -abs(target.strides[dim]))
-    visited = target.transpose(order) if target.ndim else target
-    visited[...] = xp.asarray(values.astype(target.dtype).reshape([target.shape[dim] for dim in order]))
+    target[...] = xp.asarray(_in_memory_order(values.astype(target.dtype), target))
     return target
+
+
+def _in_memory_order(values: Host, like: Array) -> Host:
+    """As many values as `like` has elements, in its shape: the first where its memory begins."""
+    order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
+    return values.reshape([like.shape[dim] for dim in order]).transpose(sorted(range(like.ndim), key=order.__getitem__))

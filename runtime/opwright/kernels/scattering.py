@@ -27,13 +27,15 @@ _UFUNCS = {
 }
 
 
-def check_positions(index: Array, size: int, error: type[Exception], *, negative: bool = False) -> None:
+def check_positions(
+    index: Array, size: int, error: type[Exception], *, negative: bool = False, where: str = "dimension"
+) -> None:
     """Raise `error` where a position is outside of a dimension; those from the end count where `negative`."""
     if not index.size:
         return
     low, high = int(index.min()), int(index.max())
     if low < (-size if negative else 0) or high >= size:
-        raise error(f"index {high if high >= size else low} is out of bounds for dimension with size {size}")
+        raise error(f"index {high if high >= size else low} is out of bounds for {where} with size {size}")
 
 
 # -- One position for each element of the index
@@ -43,9 +45,9 @@ def scatter(xp: ModuleType, self: Array, dim: int, index: Array, src: Any, out: 
     """`self` with `src[i, j]` at `[index[i, j], j]` (dim 0); `src` may be a number."""
     places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
-    flat = _flat(xp, target)
+    flat = flattened(xp, target)
     flat[places] = values
-    return _put_back(flat, target)
+    return put_back(flat, target)
 
 
 def scatter_add(xp: ModuleType, self: Array, dim: int, index: Array, src: Array, out: Array | None = None) -> Array:
@@ -73,9 +75,9 @@ def scatter_reduce(
     """`self` with the elements of `src` that go to one place reduced; its own among them if `include_self`."""
     places, values = _places(xp, self, dim, index), _values(xp, self, index, src)
     target = own_copy(xp, self, out)
-    flat = _flat(xp, target)
+    flat = flattened(xp, target)
     _reduce_into(xp, flat, places, values, reduce, include_self)
-    return _put_back(flat, target)
+    return put_back(flat, target)
 
 
 def _places(xp: ModuleType, self: Array, dim: int, index: Array) -> Array:
@@ -107,12 +109,13 @@ def _values(xp: ModuleType, self: Array, index: Array, src: Any) -> Array:
     return src.reshape(-1)
 
 
-def _flat(xp: ModuleType, target: Array) -> Array:
+def flattened(xp: ModuleType, target: Array) -> Array:
     """The elements in row-major order: a view where the target lies so."""
     return xp.ascontiguousarray(target).reshape(-1)
 
 
-def _put_back(flat: Array, target: Array) -> Array:
+def put_back(flat: Array, target: Array) -> Array:
+    """The target with the elements that `flattened` gave of it."""
     if not target.flags.c_contiguous:
         target[...] = flat.reshape(target.shape)
     return target
@@ -189,12 +192,12 @@ def put(xp: ModuleType, self: Array, index: Array, source: Array, accumulated: b
     places = index.reshape(-1)
     places = xp.where(places < 0, places + self.size, places)
     target = own_copy(xp, self, out)
-    flat = _flat(xp, target)
+    flat = flattened(xp, target)
     if accumulated:
         accumulate(xp, "add", flat, places, source.reshape(-1))
     else:
         flat[places] = source.reshape(-1)
-    return _put_back(flat, target)
+    return put_back(flat, target)
 
 
 def masked_scatter(xp: ModuleType, self: Array, mask: Array, source: Array, out: Array | None = None) -> Array:

@@ -24,6 +24,11 @@ def real_part_for(dtype: Any, value: Tensor) -> Tensor:
     return aten.real(value) if is_real and as_dtype(value.dtype) in COMPLEX else value
 
 
+def on_device(value: Tensor, device: Any) -> Tensor:
+    """The value on another device, itself where it is there."""
+    return value if value.device == device else aten.to(value, device=device)
+
+
 def acosh_derivative(x: Tensor) -> Tensor:
     """1 / sqrt(x² - 1), on the principal branch."""
     if as_dtype(x.dtype) in COMPLEX:
