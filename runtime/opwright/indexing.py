@@ -203,7 +203,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
-    size = shape_of(viewed.array)[dim]
+    size: Any = shape_of(viewed.array)[dim]
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)

@@ -122,7 +122,9 @@ class Packet:
             # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
             names = _OPTIONS if kwargs["out"] is not None else ("out",)
             kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
-        key = tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        key: Any = (
+            tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        )
         operator = self._chosen.get(key)
         if operator is None:  # a first call, or one with lists, or by other names
             if named and not other_names.isdisjoint(kwargs):

@@ -32,7 +32,7 @@ class Size(tuple[int, ...]):
         found = tuple.__getitem__(self, index)
         return size_of(Size, found) if type(index) is slice else found
 
-    def __add__(self, other: Any) -> Size:  # type: ignore[override]  # a tuple of anything else is an error
+    def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
             raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to opwright.Size")
         return Size(tuple.__add__(self, other))

@@ -80,7 +80,10 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
-    words |= words_in([each.signature for each in (*stubs, *packets)]) & {"Any", "NOT_GIVEN"}
+    words |= words_in([*(stub.signature for stub in stubs), *(packet.signature for packet in packets)]) & {
+        "Any",
+        "NOT_GIVEN",
+    }
     words |= words_in([packet.call for packet in packets]) & {"as_tuple"}
     words |= words_in([packet.named.call for packet in packets if packet.named is not None]) & {"as_tuple"}
     if any(stub.result is not None for stub in stubs):

@@ -66,8 +66,8 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
     operators = [_operator(o, view, kinds[o.name], typed if _has_tensor(o) else plain) for o in view.operators.values()]
     packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
-    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeAlias", "TypeVar"}
-    if any(len(found.functions) > 1 for found in (*operators, *packets)):
+    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
+    if any(len(functions) > 1 for functions in [*(o.functions for o in operators), *(p.functions for p in packets)]):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
@@ -144,13 +144,6 @@ def _class_name(name: str, role: str, namer: Namer) -> str:
     return namer.claim(f"_{name[:_LONGEST]}_{role}")
 
 
-def _may_mix(view: OperatorView) -> bool:
-    """Whether a call may have Tensors beside plain arrays, which gives Tensors."""
-    lists = (Tensors.LIST, Tensors.LIST_OF_OPTIONAL)
-    count = sum(2 if p.tensors in lists else p.tensors in (Tensors.ONE, Tensors.OPTIONAL) for p in view.parameters)
-    return count > 1
-
-
 def _makes_leaves(view: OperatorView) -> bool:
     """Whether the function makes a new tensor, which may require grad (`opwright.factories`)."""
     names = [p.name for p in view.parameters]
@@ -208,7 +201,7 @@ class _Typed:
         parameters = self._one_by_one(view, self._parameters_of(view))
         if _makes_leaves(view):
             parameters.append(f"requires_grad: {self._builtins['bool']} = False")
-        found = {}
+        found: dict[str, None] = {}
         for naming in namings:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
             wanted = naming.keys() - {"self", "input"}
@@ -216,9 +209,6 @@ class _Typed:
                 found[bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists))] = None
             if view.schema.kind is SchemaKind.OUT:
                 break
-        if len(namings) > 1 and view.schema.kind is SchemaKind.FUNCTIONAL and _may_mix(view):
-            mixed = _Typed(self._builtins, "TensorLike", returned="Tensor")
-            found[mixed.functions(view, name, _NAMINGS[:1])[0]] = None
         return tuple(found)
 
     def _parameters_of(self, view: OperatorView) -> list[str]:

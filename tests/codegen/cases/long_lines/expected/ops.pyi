@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -18,7 +18,6 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class a_very_long_operator_name_that_leaves_little_room_default_result(NamedTuple, Generic[A]):
     the_first_result: A
@@ -38,27 +37,12 @@ def conditional(self: A, other: A, limit: float) -> A: ...
 def conditional(input: A, other: A, limit: float) -> A: ...
 @overload
 def conditional(x1: A, x2: A, limit: float) -> A: ...
-@overload
-def conditional(self: TensorLike, other: TensorLike, limit: float) -> Tensor: ...
-@overload
 def another_operator(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
     the_third_argument_with_a_long_name: A | None = None,
 ) -> tuple[A, A, A]: ...
-@overload
-def another_operator(
-    the_first_argument_with_a_long_name: TensorLike,
-    the_second_argument_with_a_long_name: TensorLike,
-    the_third_argument_with_a_long_name: TensorLike | None = None,
-) -> tuple[Tensor, Tensor, Tensor]: ...
-@overload
 def third_of_several(the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
-@overload
-def third_of_several(
-    the_first_argument_with_a_long_name: TensorLike,
-    the_second_argument_with_a_long_name: TensorLike,
-) -> Tensor: ...
 def a_very_long_operator_name_that_leaves_little_room_out(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
@@ -77,14 +61,6 @@ def a_very_long_operator_name_that_leaves_little_room(
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
 ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
-@overload
-def a_very_long_operator_name_that_leaves_little_room(
-    the_first_argument_with_a_long_name: TensorLike,
-    the_second_argument_with_a_long_name: TensorLike,
-    the_third_argument_with_a_long_name: TensorLike | None = None,
-    *,
-    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
 @overload
 def a_very_long_operator_name_that_leaves_little_room(
     the_first_argument_with_a_long_name: A,

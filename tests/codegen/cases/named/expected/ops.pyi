@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class moments_default_result(NamedTuple, Generic[A]):
     mean: A

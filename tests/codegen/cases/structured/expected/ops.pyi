@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -17,7 +17,6 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class largest_default_result(NamedTuple, Generic[A]):
     values: A

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -17,7 +17,6 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
-TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 def scale_default(self: A, other: A) -> A: ...
 @overload
@@ -39,8 +38,6 @@ def scale(self: A, other: A) -> A: ...
 def scale(input: A, other: A) -> A: ...
 @overload
 def scale(x1: A, x2: A) -> A: ...
-@overload
-def scale(self: TensorLike, other: TensorLike) -> Tensor: ...
 @overload
 def scale(self: A, other: A, *, out: A) -> A: ...
 @overload
