@@ -81,6 +81,7 @@ from opwright.options import Layout, MemoryFormat
 from opwright.printing import set_printoptions
 from opwright.promotion import can_cast, promote_types, result_type
 from opwright.serialization import load, save
+from opwright.size import Size
 from opwright.sizes import (
     SymBool,
     SymFloat,
@@ -111,7 +112,22 @@ from opwright import linalg, nn, random, special  # type: ignore[no-redef]  # no
 from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
+from opwright.functional import (  # type: ignore[assignment, no-redef]  # isort: skip
+    atleast_1d,  # noqa: F401
+    atleast_2d,  # noqa: F401
+    atleast_3d,  # noqa: F401
+    block_diag,  # noqa: F401
+    broadcast_tensors,  # noqa: F401
+    cartesian_prod,  # noqa: F401
+    chain_matmul,  # noqa: F401
+    einsum,  # noqa: F401
+    meshgrid,  # noqa: F401
+    norm,  # noqa: F401
+    split,  # noqa: F401
+    tensordot,  # noqa: F401
+    unique,
+    unique_consecutive,  # noqa: F401
+)
 from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.factories import install as _install_factories  # isort: skip
 
@@ -141,6 +157,7 @@ __all__ = [
     "Layout",
     "MemoryFormat",
     "RegistrationError",
+    "Size",
     "SymBool",
     "SymFloat",
     "SymInt",

@@ -120,7 +120,7 @@ def format_tensor(tensor: Tensor) -> str:
     usual = (get_default_dtype(), to_complex(get_default_dtype()), int64, bool_)
     if values.size == 0:
         body = "[]"
-        notes += [f"size={values.shape}"] if values.ndim != 1 else []
+        notes += [f"size={tuple(values.shape)}"] if values.ndim != 1 else []
         notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype != get_default_dtype() else []
     else:
         body = _body(values, len(prefix))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from opwright.autograd import enable_grad
 from opwright.custom_ops import CustomOpDef
@@ -37,7 +38,7 @@ class Failure:
 
 
 def opcheck_all(
-    op: Operator | Packet | CustomOpDef | str,
+    op: Operator | Packet | CustomOpDef[..., Any] | str,
     *,
     test_utils: str | Sequence[str] | None = None,
     raise_exception: bool = True,
