@@ -53,8 +53,8 @@ RUNTIME_ORDER = """
     results rules fake lost registrations forward_rules dispatch_table table_calculator conversion
     signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose
     overloads entries
-    function_schema overload_facts dispatcher packets registry ops_namespace dispatch out_variants kernel_handles _schema
-    types tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
+    function_schema overload_facts dispatcher packets registry ops_namespace dispatch out_variants kernel_handles
+    _schema types tags schema_tags schema_inference python_dispatch libraries library custom_ops fake_profile symbolic
 """.split()  # noqa: SIM905
 
 

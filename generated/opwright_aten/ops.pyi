@@ -31496,3 +31496,22 @@ class Namespace:
     cauchy_: _cauchy__packet
     log_normal_: _log_normal__packet
     random_: _random__packet
+
+_where: _where_packet
+_split: _split_packet
+_split_with_sizes: _split_with_sizes_packet
+_unbind: _unbind_packet
+_chunk: _chunk_packet
+_broadcast_tensors: _broadcast_tensors_packet
+_atleast_1d: _atleast_1d_packet
+_atleast_2d: _atleast_2d_packet
+_atleast_3d: _atleast_3d_packet
+_tensor_split: _tensor_split_packet
+_hsplit: _hsplit_packet
+_vsplit: _vsplit_packet
+_dsplit: _dsplit_packet
+_unsafe_split: _unsafe_split_packet
+_unsafe_split_with_sizes: _unsafe_split_with_sizes_packet
+_unsafe_chunk: _unsafe_chunk_packet
+_meshgrid: _meshgrid_packet
+_nonzero_numpy: _nonzero_numpy_packet

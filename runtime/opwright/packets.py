@@ -185,7 +185,7 @@ class Packet:
         for name in kwargs:
             if name not in self._shared.names:
                 hint = unknown_name(name, self._shared.names, has_others=named)
-                reasons = [f"{self.name}() {hint}\nDeclarations:\n{declarations(operators)}"]
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
         raise _no_overload(self, reasons)
 
     def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:

@@ -79,6 +79,12 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
         "packets": packets,
         "public": public_names(view),
         "attributes": [(base, p.kind) for base, p in zip(view.packets, packets, strict=True) if is_word(base)],
+        # Generated kernels call these, for the lists that functions make tuples.
+        "called": [
+            (view.names.packets[base].packet, p.kind)
+            for (base, group), p in zip(view.packets.items(), packets, strict=True)
+            if any(returns_list(o.schema) for o in group)
+        ],
         "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
     }
 

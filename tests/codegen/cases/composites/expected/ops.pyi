@@ -298,3 +298,6 @@ class Namespace:
     ramp: _ramp_packet
     halves_: _halves__packet
     each_: _each__packet
+
+_pieces: _pieces_packet
+_each: _each_packet

@@ -163,3 +163,5 @@ class Namespace:
     normalize_functional: _normalize_functional_packet
     push_functional: _push_functional_packet
     add_each: _add_each_packet
+
+_add_each: _add_each_packet

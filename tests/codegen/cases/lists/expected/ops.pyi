@@ -89,3 +89,5 @@ class Namespace:
     pick: _pick_packet
     weighted: _weighted_packet
     copies: _copies_packet
+
+_copies: _copies_packet

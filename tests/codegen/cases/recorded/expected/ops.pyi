@@ -273,3 +273,5 @@ class Namespace:
     mul_: _mul__packet
     exp_: _exp__packet
     less_: _less__packet
+
+_pieces: _pieces_packet

@@ -70,3 +70,5 @@ class Namespace:
     flip_axes: _flip_axes_packet
     pieces: _pieces_packet
     ends: _ends_packet
+
+_pieces: _pieces_packet
