@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import builtins
+import importlib
+import pkgutil
 import random
 import signal
 import sys
@@ -134,7 +136,10 @@ def main(count: int, seed: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
     signal.signal(signal.SIGALRM, _stop)
     grammar, taken = Grammar(seed), 0
-    opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2))  # what is lazy is loaded
+    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):  # what is lazy is loaded
+        if module.name.startswith(("opwright.kernels", "opwright.autograd", "opwright.rules")):
+            importlib.import_module(module.name)
+    opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2, 2) @ opwright.ones(2, requires_grad=True)).backward()
     sys.addaudithook(_tell)
     scopes = (Scope.for_kernel(SCHEMA), Scope.for_composite(SCHEMA, OPERATORS), Scope.for_meta(SCHEMA, ()))
     for _ in range(count):
