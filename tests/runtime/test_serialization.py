@@ -63,7 +63,11 @@ class Own:
     pass
 
 
-@pytest.mark.parametrize("value", [Runs(), Own(), len, [1, {"a": Runs()}], os.path.join], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [Runs(), Own(), len, [1, {"a": Runs()}], os.path.join],
+    ids=["runs", "own", "builtin", "inside", "function"],
+)
 def test_a_safe_load_runs_nothing(value: Any, tmp_path: Path) -> None:
     opwright.save(value, tmp_path / "f")
     with pytest.raises(pickle.UnpicklingError, match=r"neither a tensor nor a plain container.*weights_only=False"):
