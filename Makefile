@@ -31,10 +31,10 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 
 ifeq ($(ORACLE),)
 test: $(INSTALLED)  ## the tests; with ORACLE=1 those that compare with PyTorch, in an environment of their own
-	$(VENV)/bin/pytest -n auto --record $(call RECORD,$(VENV))
+	$(VENV)/bin/pytest -n auto --record=$(call RECORD,$(VENV))
 else
 test: $(INSTALLED_ORACLE)
-	$(WITH_ORACLE)/bin/pytest -n auto --leave-out $(call RECORD,$(VENV)) --record $(call RECORD,$(WITH_ORACLE))
+	$(WITH_ORACLE)/bin/pytest -n auto --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
 bench: $(INSTALLED_ORACLE)  ## the budgets, measured against PyTorch
@@ -49,7 +49,7 @@ clean:  ## remove environments and whatever was built
 	rm -rf $(VENV) $(WITH_ORACLE) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 $(INSTALLED): GROUPS := --group dev
-$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle
+$(INSTALLED_ORACLE): GROUPS := --group dev --group oracle --group cuda-tests
 $(INSTALLED) $(INSTALLED_ORACLE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	    { echo "Opwright needs Python 3.11 or later, and $(PYTHON) is not: make PYTHON=/path/to/python3.11" >&2; exit 1; }

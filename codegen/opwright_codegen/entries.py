@@ -39,7 +39,7 @@ KEYS: Mapping[str, values.Reader] = {
     "meta": values.read_text,
     "doc": values.read_doc,
 }
-ALL_KEYS = ("func", "tags", *KEYS)
+ALL_KEYS = ("func", "tags", "variant_tags", *KEYS)
 # Keys that mean something one day. Read without effect, they would promise what no call keeps.
 _PLANNED = {
     "autocast": "autocast rules are registered when the program runs: opwright.library.register_autocast",
@@ -96,7 +96,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
                 schema = read_schema(value, source)
             elif name in KEYS:
                 fields[name] = KEYS[name](value, source)
-            elif name != "tags":
+            elif name not in ("tags", "variant_tags"):
                 raise _unknown_key(name, ALL_KEYS, values.node_span(key, source))
         except SchemaError as error:
             errors.add(error)
@@ -109,6 +109,7 @@ def _read_entry(node: MappingNode, source: Source, tags: Collection[str], errors
     if schema is None:
         return None
     fields["tags"] = _implied_tags(schema, tags) | _read_tag_names(node.pairs.get("tags"), source, tags, errors)
+    fields["variant_tags"] = _read_variant_tags(node.pairs.get("variant_tags"), source, tags, errors)
     fields["dispatch"] = _full_dispatch(schema, fields, "dispatch" in node.pairs, location)
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
 
@@ -159,6 +160,20 @@ def _read_tag_names(pair: Pair | None, source: Source, known: Collection[str], e
         errors.add(error)
         return frozenset()
     return frozenset(scalar.text for scalar in scalars)
+
+
+def _read_variant_tags(
+    pair: Pair | None, source: Source, known: Collection[str], errors: Errors
+) -> dict[str, frozenset[str]]:
+    """The tags of made variants, by their names without namespace."""
+    if pair is None:
+        return {}
+    node = pair[1]
+    if type(node) is not MappingNode:
+        hint = "write {add.out: pointwise}"
+        errors.add(values.wrong_type("a mapping from variants to tags", node, source, hint))
+        return {}
+    return {name: _read_tag_names(found, source, known, errors) for name, found in node.pairs.items()}
 
 
 def _full_dispatch(

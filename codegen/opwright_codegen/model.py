@@ -89,6 +89,7 @@ class Operator:
     precomputed: Precomputed | None = None
     autogen: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
+    variant_tags: Mapping[str, frozenset[str]] = field(default_factory=dict)
     ufunc_inner_loop: tuple[UfuncLoop, ...] = ()
     python_module: str | None = None
     # Without effect outside C++; kept so that PyTorch's file is read without loss.

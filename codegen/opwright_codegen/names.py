@@ -16,8 +16,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from opwright_codegen.schema import Argument, FunctionSchema
+from opwright_codegen.types import BaseType, ListType
 
 __all__ = [
+    "OTHER_NAMES",
     "RESERVED",
     "BuiltinNames",
     "Namer",
@@ -26,16 +28,17 @@ __all__ = [
     "StubNames",
     "argument_names",
     "is_word",
+    "returns_list",
 ]
 
 # What generated modules import or define beside operators; capitalised builtins, too, that their code mentions.
 RESERVED = frozenset(
     (
-        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType",
-        "Device", "Generator", "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NamedTuple",
-        "Namespace", "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream",
-        "TYPE_CHECKING", "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes",
-        "annotations", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
+        "A", "ARRAYS", "Any", "AttributeError", "Backend", "Callable", "ClassVar", "DType", "Device", "Generator",
+        "Generic", "INTS", "KeyError", "Layout", "MemoryFormat", "NDArray", "NOT_GIVEN", "NamedTuple", "Namespace",
+        "NotImplemented", "OPERANDS", "Operator", "Packet", "Scalar", "Sequence", "Storage", "Stream", "TYPE_CHECKING",
+        "Tensor", "TensorLike", "TensorMethods", "TypeAlias", "TypeError", "TypeVar", "active_modes", "annotations",
+        "as_tuple", "builtins", "declare", "install", "is_dtype", "is_int_list", "ndarray", "overload", "packet",
         "show_result", "__all__", "__annotate__", "__annotations__", "__builtins__", "__cached__", "__class__",
         "__debug__", "__dict__", "__dir__", "__doc__", "__file__", "__getattr__", "__loader__", "__name__",
         "__package__", "__path__", "__spec__",
@@ -56,14 +59,28 @@ _LOCALS = frozenset(
         "keys",
         "kind",
         "kwargs",
+        "len",
         "list",
         "modes",
         "more",
+        "named",
         "str",
         "type",
     )
 )
 _HIDING = RESERVED | _LOCALS
+_TENSORS = ListType(BaseType("Tensor"), None)
+
+# Note [Other names of arguments]
+# PyTorch's functions call `self` `input`, and take NumPy's names besides. So do ours; what each stands for is looked up
+# by `opwright.keywords`. A parameter that has other names, or no default, is NOT_GIVEN where the caller leaves it out.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+}
 
 
 def is_word(name: str) -> bool:
@@ -100,7 +117,8 @@ class StubNames:
 
 @dataclass(frozen=True, slots=True)
 class PacketNames:
-    """The function for all overloads, and the Packet object behind it, None where the only overload's stub serves."""
+    """The function for all overloads, and the Packet object behind it, None where the only overload's stub serves: not
+    where that returns a list, which functions make a tuple, as PyTorch's do."""
 
     function: str
     packet: str | None
@@ -130,12 +148,13 @@ class NamespaceNames:
         overloads: dict[str, list[str]] = {}
         for schema in schemas.values():
             overloads.setdefault(schema.name.base, []).append(schema.name.overload)
+        alone = {s.name.base for s in schemas.values() if len(overloads[s.name.base]) == 1 and not returns_list(s)}
         namer = Namer(RESERVED)
         functions = {base: namer.claim(base) for base in overloads}
-        stubs = {name: _stub_name(schema, overloads, functions, namer) for name, schema in schemas.items()}
+        stubs = {name: _stub_name(schema, alone, functions, namer) for name, schema in schemas.items()}
         private = {name: namer.claim(f"_{stub}") for name, stub in stubs.items()}
         packets = {
-            base: PacketNames(function, None if len(overloads[base]) == 1 else namer.claim(f"_{function}"))
+            base: PacketNames(function, None if base in alone else namer.claim(f"_{function}"))
             for base, function in functions.items()
         }
         operators = {
@@ -147,6 +166,11 @@ class NamespaceNames:
         return NamespaceNames(operators, packets, public)
 
 
+def returns_list(schema: FunctionSchema) -> bool:
+    """Whether the operator returns a list of tensors."""
+    return len(schema.returns) == 1 and schema.returns[0].type == _TENSORS
+
+
 def _result_name(schema: FunctionSchema, stub: str, namer: Namer) -> str | None:
     """The class of what the operator returns, where that is several values with names that fields may have."""
     names = [returned.name or "" for returned in schema.returns]
@@ -156,11 +180,9 @@ def _result_name(schema: FunctionSchema, stub: str, namer: Namer) -> str | None:
     return namer.claim(f"{stub}_result")
 
 
-def _stub_name(
-    schema: FunctionSchema, overloads: Mapping[str, list[str]], functions: Mapping[str, str], namer: Namer
-) -> str:
+def _stub_name(schema: FunctionSchema, alone: Collection[str], functions: Mapping[str, str], namer: Namer) -> str:
     name = schema.name
-    if not name.overload and len(overloads[name.base]) == 1:
+    if not name.overload and name.base in alone:
         return functions[name.base]
     return namer.claim(f"{name.base}_{name.shown_overload}")
 

@@ -113,8 +113,19 @@ def _complete(
         for operator in (made.out, made.functional, made.inplace):  # the order of torchgen
             if operator is not None and operator.generated:
                 _declare(operator, operators, errors)
+    for operator in list(operators.values()):
+        _check_variant_tags(operator, operators, errors)
     errors.raise_if_any()
     return OperatorSet(operators, tuple(whole), tuple(sources))
+
+
+def _check_variant_tags(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:
+    for name in () if operator.generated else operator.variant_tags:
+        made = operators.get(f"{operator.namespace}::{name}")
+        if made is None or not made.generated:
+            message = f"'variant_tags' names {name!r}, which is no variant made of {operator.name}"
+            hint = "an operator with an entry of its own has 'tags' there"
+            errors.add(SchemaError("variant-tags", message, operator.span("variant_tags"), hint))
 
 
 def _declare(operator: Operator, operators: dict[str, Operator], errors: Errors) -> None:

@@ -13,7 +13,7 @@ from opwright_codegen.annotations import Tensors, annotation, tensors_in
 from opwright_codegen.defaults import EnumName, Value
 from opwright_codegen.layout import bracketed, quoted
 from opwright_codegen.model import Operator, OperatorSet
-from opwright_codegen.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word
+from opwright_codegen.names import BuiltinNames, Namer, NamespaceNames, argument_names, is_word, returns_list
 from opwright_codegen.schema import Argument, FunctionSchema
 from opwright_codegen.types import BaseType, ListType, Type
 from opwright_codegen.used_packages import UsedPackage
@@ -83,7 +83,12 @@ class NamespaceView:
     def calls(self) -> Mapping[str, str]:
         """What formulas may call, by base name, as generated modules spell it: operators of this namespace, then those
         of the packages that it builds upon."""
-        found = {base: f"ops.{names.function}" for base, names in self.names.packets.items()}
+        lists = {o.schema.name.base for o in self.operators.values() if returns_list(o.schema)}
+        # Where functions give tuples the packet is called, which gives the list that kernels return.
+        found = {
+            base: f"ops.{names.packet if base in lists else names.function}"
+            for base, names in self.names.packets.items()
+        }
         for alias, package in self.used.items():
             found = {name: f"{alias}.{name}" for name in package.functions} | found
         return found

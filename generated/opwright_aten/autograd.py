@@ -1416,7 +1416,7 @@ class NanToNumBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(ops.isfinite(self_), grad, ops.zeros_like(grad)),)
+        return (ops._where(ops.isfinite(self_), grad, ops.zeros_like(grad)),)
 
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor
@@ -2728,7 +2728,7 @@ class ClampBackward0(Recorded):
             self_ = unpack(self.self, self)
             min = unpack_optional(self.min, self)
             max = unpack_optional(self.max, self)
-            grad_self = ops.where(pointwise_gradients.is_within(self_, min, max), grad, 0)
+            grad_self = ops._where(pointwise_gradients.is_within(self_, min, max), grad, 0)
         if min_edge is not None or max_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack_optional(self.min, self)
@@ -2786,7 +2786,7 @@ class ClampBackward1(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
+        return (ops._where(pointwise_gradients.is_within(self_, self.min, self.max), grad, 0),)
 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
@@ -2832,7 +2832,7 @@ class ClampMaxBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ <= self.max, grad, 0),)
+        return (ops._where(self_ <= self.max, grad, 0),)
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -2890,11 +2890,11 @@ class ClampMaxBackward1(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             max = unpack(self.max, self)
-            grad_self = ops.where(self_ <= max, grad, 0)
+            grad_self = ops._where(self_ <= max, grad, 0)
         if max_edge is not None:
             self_ = unpack(self.self, self)
             max = unpack(self.max, self)
-            grad_max = ops.where(self_ > max, grad, 0)
+            grad_max = ops._where(self_ > max, grad, 0)
         return grad_self, grad_max
 
 
@@ -2948,7 +2948,7 @@ class ClampMinBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ >= self.min, grad, 0),)
+        return (ops._where(self_ >= self.min, grad, 0),)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -3006,11 +3006,11 @@ class ClampMinBackward1(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack(self.min, self)
-            grad_self = ops.where(self_ >= min, grad, 0)
+            grad_self = ops._where(self_ >= min, grad, 0)
         if min_edge is not None:
             self_ = unpack(self.self, self)
             min = unpack(self.min, self)
-            grad_min = ops.where(self_ < min, grad, 0)
+            grad_min = ops._where(self_ < min, grad, 0)
         return grad_self, grad_min
 
 
@@ -3421,11 +3421,11 @@ class FmaxBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.where((self_ >= other) | ops.isnan(other), grad, 0)
+            grad_self = ops._where((self_ >= other) | ops.isnan(other), grad, 0)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = ops.where((self_ >= other) | ops.isnan(other), 0, grad)
+            grad_other = ops._where((self_ >= other) | ops.isnan(other), 0, grad)
         return grad_self, grad_other
 
 
@@ -3470,11 +3470,11 @@ class FminBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.where((self_ <= other) | ops.isnan(other), grad, 0)
+            grad_self = ops._where((self_ <= other) | ops.isnan(other), grad, 0)
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_other = ops.where((self_ <= other) | ops.isnan(other), 0, grad)
+            grad_other = ops._where((self_ <= other) | ops.isnan(other), 0, grad)
         return grad_self, grad_other
 
 
@@ -4125,7 +4125,7 @@ class NextafterBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.where(self_ != other, grad, 0)
+            grad_self = ops._where(self_ != other, grad, 0)
         if other_edge is not None:
             grad_other = ops.zeros_like(grad)
         return grad_self, grad_other
@@ -4524,7 +4524,7 @@ class SpecialXlog1PyBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.where((self_ == 0) & (other <= -1), 0, ops.special_xlog1py(grad, other))
+            grad_self = ops._where((self_ == 0) & (other <= -1), 0, ops.special_xlog1py(grad, other))
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
@@ -4592,7 +4592,7 @@ class SpecialXlog1PyBackward2(Recorded):
         return (
             ops.special_xlog1py(grad, self.other)
             if self.other > -1
-            else ops.where(self_ == 0, 0, ops.special_xlog1py(grad, self.other)),
+            else ops._where(self_ == 0, 0, ops.special_xlog1py(grad, self.other)),
         )
 
 
@@ -4824,10 +4824,10 @@ class WhereBackward0(Recorded):
         grad_other: Any = None
         if self_edge is not None:
             condition = unpack(self.condition, self)
-            grad_self = ops.where(condition, grad, 0)
+            grad_self = ops._where(condition, grad, 0)
         if other_edge is not None:
             condition = unpack(self.condition, self)
-            grad_other = ops.where(condition, 0, grad)
+            grad_other = ops._where(condition, 0, grad)
         return grad_self, grad_other
 
 
@@ -4864,7 +4864,7 @@ class XlogyBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
-            grad_self = ops.where((self_ == 0) & (other <= 0), 0, ops.xlogy(grad, other))
+            grad_self = ops._where((self_ == 0) & (other <= 0), 0, ops.xlogy(grad, other))
         if other_edge is not None:
             self_ = unpack(self.self, self)
             other = unpack(self.other, self)
@@ -4944,7 +4944,7 @@ class XlogyBackward2(Recorded):
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
         return (
-            ops.xlogy(grad, self.other) if self.other > 0 else ops.where(self_ == 0, 0, ops.xlogy(grad, self.other)),
+            ops.xlogy(grad, self.other) if self.other > 0 else ops._where(self_ == 0, 0, ops.xlogy(grad, self.other)),
         )
 
 
@@ -7587,7 +7587,7 @@ class SplitWithSizesBackward0(RecordedSeveral):
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(below: Callable[..., list[Tensor]]) -> Kernel:
+def split_with_sizes_default(below: Callable[..., list[Tensor]]) -> Kernel:
     def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
         results = below(self, split_sizes, dim)
         node = SplitWithSizesBackward0()
@@ -8600,7 +8600,7 @@ class StackBackward0(Recorded):
     dim: int
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
-        return gradients_of(self, ops.unbind(grad, self.dim), len(self.edges))
+        return gradients_of(self, ops._unbind(grad, self.dim), len(self.edges))
 
 
 # stack(Tensor[] tensors, int dim=0) -> Tensor
@@ -9060,7 +9060,7 @@ class MaskedFillBackward1(Recorded):
             grad_self = ops.masked_fill(grad, mask_, 0)
         if value_edge is not None:
             mask_ = unpack(self.mask, self)
-            grad_value = ops.where(mask_, grad, 0).sum()
+            grad_value = ops._where(mask_, grad, 0).sum()
         return grad_self, grad_value
 
 
@@ -9660,7 +9660,7 @@ class HardshrinkBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
+        return (ops._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -9689,7 +9689,7 @@ class HardsigmoidBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where((self_ > -3) & (self_ < 3), grad / 6, 0),)
+        return (ops._where((self_ > -3) & (self_ < 3), grad / 6, 0),)
 
 
 # hardsigmoid(Tensor self) -> Tensor
@@ -9730,7 +9730,7 @@ class HardswishBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ <= -3, 0, ops.where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
+        return (ops._where(self_ <= -3, 0, ops._where(self_ < 3, grad * (self_ / 3 + 0.5), grad)),)
 
 
 # hardswish(Tensor self) -> Tensor
@@ -9773,7 +9773,7 @@ class HardtanhBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
+        return (ops._where((self_ <= self.min_val) | (self_ >= self.max_val), 0, grad),)
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
@@ -9819,7 +9819,7 @@ class LeakyReluBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ > 0, grad, grad * self.negative_slope),)
+        return (ops._where(self_ > 0, grad, grad * self.negative_slope),)
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
@@ -9967,10 +9967,10 @@ class PreluKernelBackward0(Recorded):
         if self_edge is not None:
             self_ = unpack(self.self, self)
             weight = unpack(self.weight, self)
-            grad_self = ops.where(self_ > 0, grad, weight * grad)
+            grad_self = ops._where(self_ > 0, grad, weight * grad)
         if weight_edge is not None:
             self_ = unpack(self.self, self)
-            grad_weight = ops.where(self_ > 0, 0, self_ * grad)
+            grad_weight = ops._where(self_ > 0, 0, self_ * grad)
         return grad_self, grad_weight
 
 
@@ -9996,7 +9996,7 @@ class ReluBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         result = unpack(self.result, self)
-        return (ops.where(result <= 0, 0, grad),)
+        return (ops._where(result <= 0, 0, grad),)
 
 
 # relu(Tensor self) -> Tensor
@@ -10053,7 +10053,7 @@ class RreluWithNoiseBackward0(Recorded):
         self_ = unpack(self.self, self)
         noise_out = unpack(self.noise_out, self)
         return (
-            grad * noise_out if self.training else ops.where(self_ > 0, grad, grad * ((self.lower + self.upper) / 2)),
+            grad * noise_out if self.training else ops._where(self_ > 0, grad, grad * ((self.lower + self.upper) / 2)),
         )
 
 
@@ -10191,7 +10191,7 @@ class SoftplusBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
+        return (ops._where(self_ * self.beta > self.threshold, grad, grad * (self_ * self.beta).sigmoid()),)
 
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor
@@ -10222,7 +10222,7 @@ class SoftshrinkBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
+        return (ops._where((self_ >= -self.lambd) & (self_ <= self.lambd), 0, grad),)
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
@@ -10252,7 +10252,7 @@ class ThresholdBackward0(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         self_ = unpack(self.self, self)
-        return (ops.where(self_ <= self.threshold, 0, grad),)
+        return (ops._where(self_ <= self.threshold, 0, grad),)
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
@@ -14772,7 +14772,7 @@ class WhereBackward1(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
-        return (ops.where(condition, grad, 0),)
+        return (ops._where(condition, grad, 0),)
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
@@ -14799,7 +14799,7 @@ class WhereBackward2(Recorded):
 
     def apply(self, grad: Any, edges: Sequence[Edge] | None = None) -> Sequence[Any]:
         condition = unpack(self.condition, self)
-        return (ops.where(condition, 0, grad),)
+        return (ops._where(condition, 0, grad),)
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor

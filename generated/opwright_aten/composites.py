@@ -1530,7 +1530,7 @@ def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops.split_with_sizes(self, split_size, dim)
+    result: list[Tensor] = ops._split_with_sizes(self, split_size, dim)
     return result
 
 
@@ -1677,14 +1677,14 @@ def argwhere(self: Tensor) -> Tensor:
 
 
 # nonzero_numpy(Tensor self) -> Tensor[]
-def nonzero_numpy(self: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops.unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
+def nonzero_numpy_default(self: Tensor) -> list[Tensor]:
+    result: list[Tensor] = ops._unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
     return result
 
 
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops.unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
+    result: list[Tensor] = ops._unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
     return result
 
 

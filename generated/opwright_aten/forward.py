@@ -185,7 +185,7 @@ def logit_default(self: Any, eps: Any, self_t: Any) -> Any:
 
 # nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor: result
 def nan_to_num_default(self: Any, self_t: Any) -> Any:
-    return ops.where(ops.isfinite(self), self_t.conj(), ops.zeros_like(self_t.conj())).conj()
+    return ops._where(ops.isfinite(self), self_t.conj(), ops.zeros_like(self_t.conj())).conj()
 
 
 # neg(Tensor self) -> Tensor: result
@@ -378,31 +378,31 @@ def clamp_Tensor(self: Any, min: Any, max: Any, self_t: Any, min_t: Any, max_t: 
 
 # clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor: result
 def clamp_default(self: Any, min: Any, max: Any, self_t: Any) -> Any:
-    return ops.where(pointwise_gradients.is_within(self, min, max), self_t.conj(), 0).conj()
+    return ops._where(pointwise_gradients.is_within(self, min, max), self_t.conj(), 0).conj()
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor: result
 def clamp_max_default(self: Any, max: Any, self_t: Any) -> Any:
-    return ops.where(self <= max, self_t.conj(), 0).conj()
+    return ops._where(self <= max, self_t.conj(), 0).conj()
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor: result
 def clamp_max_Tensor(self: Any, max: Any, self_t: Any, max_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     max_t = or_zeros(max_t, max)
-    return ops.where(self <= max, self_t, max_t)
+    return ops._where(self <= max, self_t, max_t)
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor: result
 def clamp_min_default(self: Any, min: Any, self_t: Any) -> Any:
-    return ops.where(self >= min, self_t.conj(), 0).conj()
+    return ops._where(self >= min, self_t.conj(), 0).conj()
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor: result
 def clamp_min_Tensor(self: Any, min: Any, self_t: Any, min_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     min_t = or_zeros(min_t, min)
-    return ops.where(self >= min, self_t, min_t)
+    return ops._where(self >= min, self_t, min_t)
 
 
 # complex(Tensor real, Tensor imag) -> Tensor: result
@@ -451,14 +451,14 @@ def div_Scalar_mode(other: Any, rounding_mode: Any, self_t: Any) -> Any:
 def fmax_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return ops.where((self >= other) | ops.isnan(other), self_t, other_t)
+    return ops._where((self >= other) | ops.isnan(other), self_t, other_t)
 
 
 # fmin(Tensor self, Tensor other) -> Tensor: result
 def fmin_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return ops.where((self <= other) | ops.isnan(other), self_t, other_t)
+    return ops._where((self <= other) | ops.isnan(other), self_t, other_t)
 
 
 # fmod.Scalar(Tensor self, Scalar other) -> Tensor: result
@@ -550,7 +550,7 @@ def mul_Scalar(other: Any, self_t: Any) -> Any:
 
 # nextafter(Tensor self, Tensor other) -> Tensor: result
 def nextafter_default(self: Any, other: Any, self_t: Any) -> Any:
-    return ops.where(self != other, self_t, 0)
+    return ops._where(self != other, self_t, 0)
 
 
 # polar(Tensor abs, Tensor angle) -> Tensor: result
@@ -613,7 +613,7 @@ def rsub_Scalar(alpha: Any, self_t: Any) -> Any:
 # special_xlog1py(Tensor self, Tensor other) -> Tensor: result
 def special_xlog1py_default(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     return sum_terms(
-        None if self_t is None else ops.where((self == 0) & (other <= -1), 0, ops.special_xlog1py(self_t, other)),
+        None if self_t is None else ops._where((self == 0) & (other <= -1), 0, ops.special_xlog1py(self_t, other)),
         None if other_t is None else other_t * self / (other + 1),
     )
 
@@ -628,7 +628,7 @@ def special_xlog1py_other_scalar(self: Any, other: Any, self_t: Any) -> Any:
     tangent = (
         ops.special_xlog1py(self_t.conj(), other)
         if other > -1
-        else ops.where(self == 0, 0, ops.special_xlog1py(self_t.conj(), other))
+        else ops._where(self == 0, 0, ops.special_xlog1py(self_t.conj(), other))
     )
     return tangent.conj()
 
@@ -660,13 +660,13 @@ def sub_Scalar(self_t: Any) -> Any:
 def where_self(condition: Any, self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     other_t = or_zeros(other_t, other)
-    return ops.where(condition, self_t, other_t)
+    return ops._where(condition, self_t, other_t)
 
 
 # xlogy.Tensor(Tensor self, Tensor other) -> Tensor: result
 def xlogy_Tensor(self: Any, other: Any, self_t: Any, other_t: Any) -> Any:
     return sum_terms(
-        None if self_t is None else ops.where((self == 0) & (other <= 0), 0, ops.xlogy(self_t, other)),
+        None if self_t is None else ops._where((self == 0) & (other <= 0), 0, ops.xlogy(self_t, other)),
         None if other_t is None else other_t * self / other,
     )
 
@@ -678,7 +678,9 @@ def xlogy_Scalar_Self(self: Any, other: Any, other_t: Any) -> Any:
 
 # xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor: result
 def xlogy_Scalar_Other(self: Any, other: Any, self_t: Any) -> Any:
-    tangent = ops.xlogy(self_t.conj(), other) if other > 0 else ops.where(self == 0, 0, ops.xlogy(self_t.conj(), other))
+    tangent = (
+        ops.xlogy(self_t.conj(), other) if other > 0 else ops._where(self == 0, 0, ops.xlogy(self_t.conj(), other))
+    )
     return tangent.conj()
 
 
@@ -1019,7 +1021,7 @@ def nanmedian_dim(dim: Any, keepdim: Any, self_t: Any, indices: Any) -> Any:
 
 # nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor: result
 def nansum_default(self: Any, dim: Any, keepdim: Any, dtype: Any, self_t: Any) -> Any:
-    return ops.where(ops.isnan(self), 0, self_t).sum(dim, keepdim, dtype=dtype)
+    return ops._where(ops.isnan(self), 0, self_t).sum(dim, keepdim, dtype=dtype)
 
 
 # norm.Scalar(Tensor self, Scalar p=2) -> Tensor: result
@@ -1196,8 +1198,8 @@ def split_Tensor(split_size: Any, dim: Any, self_t: Any) -> Any:
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]: result
-def split_with_sizes(split_sizes: Any, dim: Any, self_t: Any) -> Any:
-    return ops.split_with_sizes(self_t, split_sizes, dim)
+def split_with_sizes_default(split_sizes: Any, dim: Any, self_t: Any) -> Any:
+    return ops.split_with_sizes_default(self_t, split_sizes, dim)
 
 
 # squeeze(Tensor(a) self) -> Tensor(a): result
@@ -1527,27 +1529,27 @@ def glu_default(self: Any, dim: Any, self_t: Any) -> Any:
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor: result
 def hardshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
-    return ops.where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
+    return ops._where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
 
 
 # hardsigmoid(Tensor self) -> Tensor: result
 def hardsigmoid_default(self: Any, self_t: Any) -> Any:
-    return ops.where((self > -3) & (self < 3), self_t.conj() / 6, 0).conj()
+    return ops._where((self > -3) & (self < 3), self_t.conj() / 6, 0).conj()
 
 
 # hardswish(Tensor self) -> Tensor: result
 def hardswish_default(self: Any, self_t: Any) -> Any:
-    return ops.where(self <= -3, 0, ops.where(self < 3, self_t.conj() * (self / 3 + 0.5), self_t.conj())).conj()
+    return ops._where(self <= -3, 0, ops._where(self < 3, self_t.conj() * (self / 3 + 0.5), self_t.conj())).conj()
 
 
 # hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor: result
 def hardtanh_default(self: Any, min_val: Any, max_val: Any, self_t: Any) -> Any:
-    return ops.where((self <= min_val) | (self >= max_val), 0, self_t.conj()).conj()
+    return ops._where((self <= min_val) | (self >= max_val), 0, self_t.conj()).conj()
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor: result
 def leaky_relu_default(self: Any, negative_slope: Any, self_t: Any) -> Any:
-    return ops.where(self > 0, self_t.conj(), self_t.conj() * negative_slope).conj()
+    return ops._where(self > 0, self_t.conj(), self_t.conj() * negative_slope).conj()
 
 
 # _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor: result
@@ -1569,18 +1571,18 @@ def mish_default(self: Any, self_t: Any) -> Any:
 def _prelu_kernel(self: Any, weight: Any, self_t: Any, weight_t: Any) -> Any:
     self_t = or_zeros(self_t, self)
     weight_t = or_zeros(weight_t, weight)
-    return ops.where(self >= 0, self_t, weight * self_t + weight_t * self)
+    return ops._where(self >= 0, self_t, weight * self_t + weight_t * self)
 
 
 # relu(Tensor self) -> Tensor: result
 def relu_default(self_t: Any, result: Any) -> Any:
-    return ops.where(result <= 0, 0, self_t.conj()).conj()
+    return ops._where(result <= 0, 0, self_t.conj()).conj()
 
 
 # rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool
 #     training=False, Generator? generator=None) -> (Tensor, Tensor noise_out): result0
 def rrelu_with_noise_functional(self: Any, lower: Any, upper: Any, training: Any, self_t: Any, noise_out: Any) -> Any:
-    return self_t * noise_out if training else ops.where(self > 0, self_t, self_t * ((lower + upper) / 2))
+    return self_t * noise_out if training else ops._where(self > 0, self_t, self_t * ((lower + upper) / 2))
 
 
 # silu(Tensor self) -> Tensor: result
@@ -1600,17 +1602,17 @@ def _softmax_default(dim: Any, self_t: Any, result: Any) -> Any:
 
 # softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor: result
 def softplus_default(self: Any, beta: Any, threshold: Any, self_t: Any) -> Any:
-    return ops.where(self * beta > threshold, self_t.conj(), self_t.conj() * (self * beta).sigmoid()).conj()
+    return ops._where(self * beta > threshold, self_t.conj(), self_t.conj() * (self * beta).sigmoid()).conj()
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor: result
 def softshrink_default(self: Any, lambd: Any, self_t: Any) -> Any:
-    return ops.where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
+    return ops._where((self >= -lambd) & (self <= lambd), 0, self_t.conj()).conj()
 
 
 # threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor: result
 def threshold_default(self: Any, threshold: Any, self_t: Any) -> Any:
-    return ops.where(self <= threshold, 0, self_t.conj()).conj()
+    return ops._where(self <= threshold, 0, self_t.conj()).conj()
 
 
 # binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor: result
@@ -2465,12 +2467,12 @@ def _unsafe_index_Tensor(indices: Any, self_t: Any) -> Any:
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor: result
 def where_ScalarOther(condition: Any, self_t: Any) -> Any:
-    return ops.where(condition, self_t, 0)
+    return ops._where(condition, self_t, 0)
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor: result
 def where_ScalarSelf(condition: Any, other_t: Any) -> Any:
-    return ops.where(condition, 0, other_t)
+    return ops._where(condition, 0, other_t)
 
 
 # block_diag(Tensor[] tensors) -> Tensor: result
@@ -3034,7 +3036,7 @@ RULES: dict[str, ForwardRule] = {
     "select.int": ForwardRule((0,), (TangentFormula(select_int, (1, 2), (0,), (), (0,)),), ()),
     "slice.Tensor": ForwardRule((0,), (TangentFormula(slice_Tensor, (1, 2, 3, 4), (0,), (), (0,)),), ()),
     "split.Tensor": ForwardRule((0,), (TangentFormula(split_Tensor, (1, 2), (0,), (), (0,)),), ()),
-    "split_with_sizes": ForwardRule((0,), (TangentFormula(split_with_sizes, (1, 2), (0,), (), (0,)),), ()),
+    "split_with_sizes": ForwardRule((0,), (TangentFormula(split_with_sizes_default, (1, 2), (0,), (), (0,)),), ()),
     "squeeze": ForwardRule((0,), (TangentFormula(squeeze_default, (), (0,), (), (0,)),), ()),
     "squeeze_": ForwardRule((0,), (TangentFormula(squeeze_default, (), (0,), (), (0,)),), ()),
     "squeeze.dim": ForwardRule((0,), (TangentFormula(squeeze_dim, (1,), (0,), (), (0,)),), ()),

@@ -880,7 +880,7 @@ def split_Tensor(below: Kernel) -> Kernel:
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(below: Kernel) -> Kernel:
+def split_with_sizes_default(below: Kernel) -> Kernel:
     def kernel(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
         return mark_views(below(self, split_sizes, dim))
 

@@ -5619,7 +5619,7 @@ def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
 
 
 # split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
-def split_with_sizes(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
+def split_with_sizes_default(self: Tensor, split_sizes: list[int], dim: int) -> list[Tensor]:
     return wrap_views(self, shapes_kernels.split_sizes(np, self.array, split_sizes, dim))
 
 

@@ -78,7 +78,10 @@ from opwright.keys import DispatchKey
 from opwright.missing import missing_attribute as _missing_attribute
 from opwright.ops_namespace import ops
 from opwright.options import Layout, MemoryFormat
+from opwright.printing import set_printoptions
 from opwright.promotion import can_cast, promote_types, result_type
+from opwright.serialization import load, save
+from opwright.size import Size
 from opwright.sizes import (
     SymBool,
     SymFloat,
@@ -99,15 +102,32 @@ from opwright.sizes import (
 )
 from opwright.tags import Tag
 from opwright.tensor import Tensor, is_tensor
+from opwright.torch_alias import as_torch
 
 # Last, since generated code imports the runtime: `opwright.add` and its like; the package gives Tensor its methods.
 from opwright_aten import ops as _generated
 from opwright_aten.ops import *  # noqa: F403
 
-from opwright import linalg, nn, special  # isort: skip
+from opwright import linalg, nn, random, special  # type: ignore[no-redef]  # noqa: F401  # isort: skip
+from opwright.random import get_rng_state, set_rng_state  # isort: skip
 
 # In place of the operators' stubs, whose signatures are others.
-from opwright.functional import chain_matmul, einsum, norm, tensordot, unique, unique_consecutive  # type: ignore[assignment, no-redef]  # noqa: F401  # isort: skip
+from opwright.functional import (  # type: ignore[assignment, no-redef]  # isort: skip
+    atleast_1d,  # noqa: F401
+    atleast_2d,  # noqa: F401
+    atleast_3d,  # noqa: F401
+    block_diag,  # noqa: F401
+    broadcast_tensors,  # noqa: F401
+    cartesian_prod,  # noqa: F401
+    chain_matmul,  # noqa: F401
+    einsum,  # noqa: F401
+    meshgrid,  # noqa: F401
+    norm,  # noqa: F401
+    split,  # noqa: F401
+    tensordot,  # noqa: F401
+    unique,
+    unique_consecutive,  # noqa: F401
+)
 from opwright.indexing import nonzero  # type: ignore[no-redef]  # noqa: F401  # isort: skip
 from opwright.factories import install as _install_factories  # isort: skip
 
@@ -137,12 +157,14 @@ __all__ = [
     "Layout",
     "MemoryFormat",
     "RegistrationError",
+    "Size",
     "SymBool",
     "SymFloat",
     "SymInt",
     "Tag",
     "Tensor",
     "as_tensor",
+    "as_torch",
     "autograd",
     "bfloat16",
     "bool",
@@ -170,6 +192,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "get_default_dtype",
+    "get_rng_state",
     "guard_or_false",
     "guard_or_true",
     "half",
@@ -188,6 +211,7 @@ __all__ = [
     "is_tensor",
     "library",
     "linalg",
+    "load",
     "long",
     "manual_seed",
     "nn",
@@ -198,9 +222,12 @@ __all__ = [
     "promote_types",
     "register_backend",
     "result_type",
+    "save",
     "seed",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_printoptions",
+    "set_rng_state",
     "short",
     "special",
     "statically_known_true",
@@ -224,7 +251,7 @@ __all__ += _generated.__all__
 
 
 # Parts that are loaded when they are first named.
-_LAZY = ("_subclasses", "autocast", "fake", "fake_profile", "python_dispatch", "symbolic", "testing", "utils")
+_LAZY = ("_subclasses", "autocast", "cuda", "fake", "fake_profile", "python_dispatch", "symbolic", "testing", "utils")
 
 
 def __getattr__(name: str) -> _Any:

@@ -67,7 +67,7 @@ def parse_definition(text: str) -> FunctionSchema:
     """
     from opwright_codegen.schema_rules import schema_problems
 
-    schema = parse(text)
+    schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
         if problem.code in _REFUSED:
             raise RegistrationError(str(problem))

@@ -323,6 +323,11 @@ def backend_of(array: Array) -> Backend:
     return backend
 
 
+def shape_of(array: Array) -> tuple[int, ...]:
+    """The sizes of an array of any backend. A Tensor's `shape` takes longer, since it is a Size."""
+    return array.shape if type(array) is np.ndarray else backend_of(array).shape(array)
+
+
 def backend_named(device: object) -> Backend:
     """The backend of a device, loading CuPy for the first CUDA device. Raises RuntimeError where there is none."""
     name = as_device(device).type

@@ -15,6 +15,7 @@ from opwright.conversion import Mismatch
 from opwright.errors import DispatchError, RegistrationError
 from opwright.introspection import ShownDocstring, ShownSignature
 from opwright.keys import ARRAYS, DispatchKey, KeySet
+from opwright.keywords import given_by_name, translated
 from opwright.lost import lost_definitions, lost_operators, why_lost
 from opwright.missing import did_you_mean
 from opwright.overload_facts import OverloadFacts, QualifiedName
@@ -109,6 +110,15 @@ class Operator(OverloadFacts):
                 return self.straight_stub(*args)
         return self.call(*self.signature.bind(args, kwargs))
 
+    def call_by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call with arguments by their other names, too (`keywords`)."""
+        return self(*args, **translated(self.base, self.signature.names, kwargs))
+
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        assert self._stub is not None
+        return self.call_by_name((), given_by_name(self._stub, values, named))
+
     @property
     def stub(self) -> Kernel | None:
         """The generated function for the operator, if there is one."""
@@ -119,9 +129,10 @@ class Operator(OverloadFacts):
         self._stub = stub
         if doc := getattr(stub, "__doc__", None):
             self.doc = inspect.cleandoc(doc)
-        # The stub, where its parameters are the operator's: one of `**kwargs` comes back here to have them bound.
+        # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
         code = getattr(stub, "__code__", None)
-        self.straight_stub = stub if code is not None and not code.co_flags & inspect.CO_VARKEYWORDS else None
+        is_straight = code is not None and (code.co_argcount or not code.co_flags & inspect.CO_VARKEYWORDS)
+        self.straight_stub = stub if is_straight else None
 
     def call(self, *args: Any) -> Any:
         """Dispatch. `args` are all of them in order, converted but for tensors.

@@ -19,9 +19,8 @@ from opwright.dispatcher import Operator, find_operator
 from opwright.dtypes import DType, as_dtype, dtype_name
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import meta_array, wrap_meta
-from opwright.fake.context import get_ctx
 from opwright.fake.modes import new_place
-from opwright.library import Library
+from opwright.library import Library, get_ctx
 from opwright.tensor import Tensor
 
 __all__ = [

@@ -132,6 +132,59 @@ def tensordot(a: Operand, b: Operand, dims: Any = 2) -> Operand:
     return _aten().tensordot(a, b, left, right)
 
 
-def chain_matmul(*matrices: Operand) -> Operand:
-    """The product of the matrices, in the cheapest order."""
-    return _aten().chain_matmul(list(matrices))
+def chain_matmul(*matrices: Operand, out: Operand | None = None) -> Operand:
+    """Return the product of the matrices, in the cheapest order."""
+    return _aten().chain_matmul(_listed(matrices), **({} if out is None else {"out": out}))
+
+
+def split(tensor: Operand, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Operand, ...]:
+    """Return views of pieces of `dim`: of one size but for the last, or of the sizes given."""
+    return tuple(_aten().split(tensor, split_size_or_sections, dim))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Operand, ...]:
+    """Return views of one shape, the one that the tensors broadcast to."""
+    return tuple(_aten().broadcast_tensors(_listed(tensors)))
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Operand, ...]:
+    """Return the coordinates of the grid that vectors span, a tensor for each. `indexing`: "ij" has the first vector
+    vary over the first dimension, "xy" over the second. Raises RuntimeError for any other word."""
+    return tuple(_aten().meshgrid(_listed(tensors), indexing="ij" if indexing is None else indexing))
+
+
+def cartesian_prod(*tensors: Any) -> Operand:
+    """Return all combinations of an element of each vector, one a row."""
+    return _aten().cartesian_prod(_listed(tensors))
+
+
+def block_diag(*tensors: Any) -> Operand:
+    """Return a matrix of the tensors along its diagonal, zero elsewhere."""
+    return _aten().block_diag(_listed(tensors))
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with one dimension or more."""
+    return _at_least("atleast_1d", tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with two dimensions or more."""
+    return _at_least("atleast_2d", tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Return the tensor, or a tuple of the tensors, with three dimensions or more."""
+    return _at_least("atleast_3d", tensors)
+
+
+def _at_least(name: str, tensors: tuple[Any, ...]) -> Any:
+    function = getattr(_aten(), name)
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return function(tensors[0])
+    return tuple(function(_listed(tensors)))
+
+
+def _listed(tensors: tuple[Any, ...]) -> list[Operand]:
+    """Tensors that are passed one by one, or in one list."""
+    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)

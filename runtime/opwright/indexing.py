@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.devices import backend_named, is_array
+from opwright.devices import backend_named, is_array, shape_of
 from opwright.dtypes import FLOATING, bool_, checked_scalar, uint8
 from opwright.keys import META
 from opwright.layouts import surely_empty
@@ -38,12 +38,14 @@ def _call(name: str, overload: str, *arguments: Any) -> Any:
     return stub(*arguments)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple of one
-    vector for each dimension, which indexes them."""
-    if not as_tuple:
-        return _call("nonzero", "default", input)
-    return tuple(_call("nonzero_numpy", "default", input))
+def nonzero(*args: Any, as_tuple: bool = False, **named: Any) -> Any:
+    """Return the positions of the elements that are not zero: an int64 matrix of a row each, or with `as_tuple` a tuple
+    of one vector for each dimension, which indexes them. The other arguments are those of `aten::nonzero`."""
+    from opwright.ops_namespace import ops
+
+    found = (ops.aten.nonzero_numpy if as_tuple else ops.aten.nonzero).stub
+    assert found is not None
+    return tuple(found(*args, **named)) if as_tuple else found(*args, **named)
 
 
 class Indexable:
@@ -54,7 +56,7 @@ class Indexable:
     def __getitem__(self, index: Any) -> Any:
         if type(index) in _INTS:
             return _select(self, 0, index)
-        if type(index) is slice and self.shape:  # type: ignore[attr-defined]
+        if type(index) is slice and shape_of(self.array):  # type: ignore[attr-defined]
             viewed = _sliced(self, 0, index)
             return _call("alias", "default", self) if viewed is self else viewed
         viewed, indices = _apply_basic(self, _as_tuple(index))
@@ -99,7 +101,7 @@ def _apply_basic(self: Any, index: tuple[Any, ...]) -> tuple[Any, dict[int, Any]
             named += _consumed(item)
     if ellipses > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    ndim = len(self.shape)
+    ndim = len(shape_of(self.array))
     if named > ndim:
         if ndim == 0 and len(items) == 1 and type(items[0]) in _INTS:
             raise IndexError(_ZERO_DIM)
@@ -189,7 +191,7 @@ def _consumed(item: Any) -> int:
 
 
 def _select(viewed: Any, dim: int, place: int) -> Any:
-    shape = viewed.shape
+    shape = shape_of(viewed.array)
     if not shape:
         raise IndexError(_ZERO_DIM)
     if not is_place(place, shape[dim]):
@@ -201,7 +203,7 @@ def _sliced(viewed: Any, dim: int, item: slice) -> Any:
     step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
         raise ValueError("step must be greater than zero: a tensor has no negative strides; use flip instead")
-    size = viewed.shape[dim]
+    size: Any = shape_of(viewed.array)[dim]
     if type(size) is SymInt or type(item.start) is SymInt or type(item.stop) is SymInt:
         return viewed if item == _WHOLE else _call("slice", "Tensor", viewed, dim, item.start, item.stop, step)
     start, stop, _ = item.indices(size)

@@ -52,7 +52,11 @@ def recorded_by(node: Any) -> str:
     for name, by_key in list(kernels.items()):
         for registrations in list(by_key.values()):
             for wrapper in (registration.kernel for registration in registrations):
-                if not isinstance(wrapper, LazyWrapper) or wrapper.loaded is None or wrapper.module != kind.__module__:
+                if (
+                    not isinstance(wrapper, LazyWrapper)
+                    or wrapper.loaded is None
+                    or getattr(wrapper, "module", "") != kind.__module__
+                ):
                     continue
                 code = getattr(wrapper.loaded.make, "__code__", None)
                 if name in operators and code is not None and kind.__name__ in _names_in(code):

@@ -136,7 +136,7 @@ class Library:
         where = caller()
         with lock:
             self._check_alive()
-            known = next((each for each in fallbacks.get(as_key(key), ()) if isinstance(each.where, Place)), None)  # type: ignore[call-overload]
+            known = next((each for each in fallbacks.get(as_key(key), ()) if isinstance(each.where, Place)), None)  # type: ignore[arg-type]
             if known is not None and not where.is_rerun_of(known.where):
                 raise RegistrationError(
                     f"{key} has a fallback already, registered at {known.where}: there is one for a key, and this one, "

@@ -167,7 +167,7 @@ def _key(name: str) -> Key:
 
 
 def register_fake(
-    op: str | Operator | CustomOpDef,
+    op: str | Operator | CustomOpDef[..., Any],
     func: _Function | None = None,
     /,
     *,

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from opwright.registrations import lock
+
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
@@ -21,18 +23,28 @@ class Overloads:
     nothing of.
     """
 
-    __slots__ = ("__weakref__", "chosen", "generated", "operators", "stub")
+    __slots__ = ("__weakref__", "_names", "chosen", "generated", "operators", "stub")
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.chosen: dict[Any, Operator] = {}
         self.generated: Kernel | None = None
         self.stub: Kernel | None = None
+        self._names: frozenset[str] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The arguments of all operators, by name."""
+        if self._names is None:
+            with lock:
+                self._names = frozenset([a[0] for each in self.operators.values() for a in each.arguments])
+        return self._names
 
     def changed(self) -> None:
         """Forget what followed from the operators there were. The lock is held."""
         self.chosen.clear()
         self.stub = None
+        self._names = None
 
 
 overloads: Final[dict[str, Overloads]] = {}  # by packet name, `aten::add`

@@ -14,11 +14,13 @@ from opwright.devices import Device, is_array
 from opwright.dispatcher import Operator
 from opwright.errors import ArgumentError, DispatchError
 from opwright.introspection import ShownDocstring, ShownSignature, described
+from opwright.keywords import given_by_name, other_names, translated, unknown_name
 from opwright.lost import why_lost
 from opwright.missing import did_you_mean, missing_attribute
 from opwright.overloads import overloads, shared_overloads
 from opwright.registrations import lock
 from opwright.signature import argument_error, element
+from opwright.size import Size
 from opwright.tensor import Tensor
 from opwright.wrapped_numbers import is_number, takes_numbers
 
@@ -27,6 +29,7 @@ __all__ = ["Packet", "find_packet", "packet"]
 _packets: Final[weakref.WeakValueDictionary[str, Packet]] = weakref.WeakValueDictionary()
 _OPTIONS: Final = frozenset(("dtype", "layout", "device", "pin_memory"))
 _LONGEST: Final = 6  # of lists whose element types are looked at for the cache
+_LISTS: Final = frozenset((list, tuple, Size))
 _SIMPLE: Final = frozenset((int, float, bool, complex, str, type(None), Tensor, np.ndarray, Device))
 _ONE_ELEMENT: Final = frozenset(
     ["int", "SymInt", "float", "complex", "bool", "SymBool"]
@@ -64,6 +67,17 @@ class Packet:
         stub.__doc__ = described(self.operators.values())  # what `help` has to say beyond the signature
 
     @property
+    def function(self) -> Callable[..., Any] | None:
+        """The generated function for all overloads, which makes a tuple of the list that calling the packet returns."""
+        return self._shared.generated
+
+    @function.setter
+    def function(self, function: Callable[..., Any]) -> None:
+        self.stub = function
+        with lock:
+            self._shared.stub = None
+
+    @property
     def __name__(self) -> str:
         return self.base
 
@@ -91,17 +105,31 @@ class Packet:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         stub = self._shared.stub
-        return self.call(args, kwargs) if stub is None else stub(*args, **kwargs)
+        if stub is None or (kwargs and not other_names.isdisjoint(kwargs)):
+            return self.call(args, kwargs)  # which refuses other names, as PyTorch's operators do
+        return stub(*args, **kwargs)
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the first overload that the arguments fit. Raises ArgumentError with each one's reason if none does."""
+    def call_given(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the generated function: the values of its parameters, and what was given by other names."""
+        assert self._shared.generated is not None
+        return self.call((), given_by_name(self._shared.generated, values, named), named=True)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool = False) -> Any:
+        """Call the first overload that the arguments fit; where `named`, also by their other names (`keywords`).
+
+        Raises ArgumentError with each overload's reason if none fits.
+        """
         if "out" in kwargs:
             # As in PyTorch, None is the same as none given; and `out` says what the options say of a new tensor.
             names = _OPTIONS if kwargs["out"] is not None else ("out",)
             kwargs = {name: value for name, value in kwargs.items() if value is not None or name not in names}
-        key = tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        key: Any = (
+            tuple(map(type, args)) if not kwargs else (tuple(map(type, (*args, *kwargs.values()))), tuple(kwargs))
+        )
         operator = self._chosen.get(key)
-        if operator is None:  # a first call, or one with lists
+        if operator is None:  # a first call, or one with lists, or by other names
+            if named and not other_names.isdisjoint(kwargs):
+                return self.call(args, self._translated(args, kwargs))
             key = _types(args, kwargs)
             operator = self._chosen.get(key) if key is not None else None
         if operator is not None and operator.straight_stub is not None:
@@ -111,8 +139,21 @@ class Packet:
             with contextlib.suppress(ArgumentError):  # an int too big, for instance, which another overload may take
                 bound = operator.signature.bind(args, kwargs)
         if operator is None or bound is None:
-            operator, bound = self._choose(args, kwargs, key if operator is None else None)
+            operator, bound = self._choose(args, kwargs, key if operator is None else None, named)
         return operator.call(*bound)
+
+    def _translated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the first overload that they fit."""
+        for operator in tuple(self.operators.values()):
+            names = operator.signature.positions
+            found = translated(self.base, names, kwargs)
+            if names.keys() >= found.keys():
+                try:
+                    self.resolve(args, found)
+                except ArgumentError:
+                    continue
+                return found
+        return translated(self.base, self._shared.names, kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
         """The first overload that the arguments fit. Raises ArgumentError."""
@@ -120,7 +161,9 @@ class Packet:
         operator = self._chosen.get(key) if key is not None else None
         return operator or self._choose(args, kwargs, key)[0]
 
-    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> tuple[Operator, list[Any]]:
+    def _choose(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, named: bool = False
+    ) -> tuple[Operator, list[Any]]:
         reasons: list[str] = []  # not the errors: their tracebacks hold this frame, which would hold them
         by_types = key is not None
         operators = tuple(self.operators.values())
@@ -139,6 +182,10 @@ class Packet:
                         if tuple(self.operators.values()) == operators:
                             self._chosen[key] = operator
                 return operator, bound
+        for name in kwargs:
+            if name not in self._shared.names:
+                hint = unknown_name(name, self._shared.names, has_others=named)
+                reasons = [f"{self.name}() {hint}\nDeclarations:\n{described(operators)}"]
         raise _no_overload(self, reasons)
 
     def __reduce__(self) -> tuple[Callable[[str], Packet], tuple[str]]:
@@ -162,7 +209,7 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = type(value)
         if kind in _SIMPLE or isinstance(value, Tensor | np.dtype):
             types.append(kind)
-        elif (kind is list or kind is tuple) and len(value) <= _LONGEST:
+        elif kind in _LISTS and len(value) <= _LONGEST:
             elements = tuple(map(type, value))
             if not _SIMPLE.issuperset(elements):
                 return None

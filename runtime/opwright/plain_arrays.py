@@ -100,7 +100,7 @@ def call_with_arrays(
     try:
         return call.unwrap(kernel(*call.args))
     except PlainArrayError as error:
-        raise RuntimeError(f"{operator.name}() {error}") from None
+        raise PlainArrayError(f"{operator.name}() {error}") from None
 
 
 def check_with_arrays(operator: Operator, args: tuple[Any, ...], result: Any, check: Callable[..., Any]) -> Any:

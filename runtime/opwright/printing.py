@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,10 +15,50 @@ from opwright.keys import META, TANGENT
 from opwright.tensor import Tensor
 
 Values = np.ndarray[Any, Any]
-PRECISION = 4
-WIDTH = 80
-THRESHOLD = 1000
-EDGE = 3
+
+
+@dataclass(slots=True)
+class PrintOptions:
+    """How tensors are written: digits, elements from which on a tensor is shortened, elements shown at each end, length
+    of lines, and whether numbers are written with an exponent (None: where that is shorter)."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+options: Final = PrintOptions()
+_PROFILES: Final = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors are written, in all threads; `profile` ("default", "short", "full") sets all but `sci_mode` and
+    comes first. What is left out stays, but `sci_mode`, which without a value is chosen by the numbers. Raises
+    ValueError for an unknown profile."""
+    if profile is not None:
+        if profile not in _PROFILES:
+            raise ValueError(f"profile is one of {', '.join(_PROFILES)}, got {profile!r}")
+        chosen = _PROFILES[profile]
+        options.precision, options.threshold = chosen.precision, chosen.threshold
+        options.edgeitems, options.linewidth = chosen.edgeitems, chosen.linewidth
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in given.items():
+        if value is not None:
+            setattr(options, name, value)
+    options.sci_mode = sci_mode
 
 
 class Numbers:
@@ -37,9 +78,10 @@ class Numbers:
         size = np.abs(finite)
         smallest, largest = float(size.min()), float(size.max())
         whole = bool(np.all(finite == np.ceil(finite)))
-        if largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4):
-            return f".{PRECISION}e"
-        return ".0f" if whole else f".{PRECISION}f"
+        is_wide = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
+        if is_wide if options.sci_mode is None else options.sci_mode:
+            return f".{options.precision}e"
+        return ".0f" if whole else f".{options.precision}f"
 
     def text(self, value: Any) -> str:
         """One number, as wide as it comes out."""
@@ -78,7 +120,7 @@ def format_tensor(tensor: Tensor) -> str:
     usual = (get_default_dtype(), to_complex(get_default_dtype()), int64, bool_)
     if values.size == 0:
         body = "[]"
-        notes += [f"size={values.shape}"] if values.ndim != 1 else []
+        notes += [f"size={tuple(values.shape)}"] if values.ndim != 1 else []
         notes += [f"dtype={dtype_name(tensor.dtype)}"] if tensor.dtype != get_default_dtype() else []
     else:
         body = _body(values, len(prefix))
@@ -119,7 +161,7 @@ def _tangent_note(tensor: Tensor) -> list[str]:
 
 
 def _body(values: Values, indent: int) -> str:
-    summarize = values.size > THRESHOLD
+    summarize = values.size > options.threshold
     if values.dtype in FLOATING:
         values = values.astype(np.float64)
     shown = _edges(values) if summarize else values
@@ -129,8 +171,8 @@ def _body(values: Values, indent: int) -> str:
 
 def _edges(values: Values) -> Values:
     for axis, size in enumerate(values.shape):
-        if size > 2 * EDGE:
-            values = np.take(values, [*range(EDGE), *range(size - EDGE, size)], axis)
+        if size > 2 * options.edgeitems:
+            values = np.take(values, [*range(options.edgeitems), *range(size - options.edgeitems, size)], axis)
     return values
 
 
@@ -146,17 +188,17 @@ def _nested(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summ
 
 def _shown(values: Values, summarize: bool) -> Iterator[Any]:
     """The parts along the first dimension; None stands for those left out."""
-    if not summarize or len(values) <= 2 * EDGE:
+    if not summarize or len(values) <= 2 * options.edgeitems:
         yield from values
         return
-    yield from values[:EDGE]
+    yield from values[: options.edgeitems]
     yield None
-    yield from values[-EDGE:]
+    yield from values[-options.edgeitems :]
 
 
 def _line(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summarize: bool) -> str:
     words = [" ..." if value is None else numbers.padded(value.item()) for value in _shown(values, summarize)]
-    fitting = max(1, (WIDTH - indent) // (numbers.width + 2))
+    fitting = max(1, (options.linewidth - indent) // (numbers.width + 2))
     lines = [", ".join(words[start : start + fitting]) for start in range(0, len(words), fitting)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -164,7 +206,7 @@ def _line(values: Values, numbers: Numbers | ComplexNumbers, indent: int, summar
 def _with_notes(text: str, notes: list[str], indent: int) -> str:
     length = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if length + len(note) + 2 > WIDTH:
+        if length + len(note) + 2 > options.linewidth:
             text += ",\n" + " " * indent + note
             length = indent + len(note)
         else:

@@ -19,7 +19,7 @@ from opwright.tensor import Tensor
 if TYPE_CHECKING:
     from opwright.dispatcher import Operator
 
-__all__ = ["number_of", "return_checker", "show_result"]
+__all__ = ["as_tuple", "number_of", "return_checker", "show_result"]
 
 _MASK: Final = re.compile(r"bool\[\d")  # says which results are wanted
 _MISSING: Final = "is a return statement missing?"
@@ -99,6 +99,11 @@ def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_
     if not returns.types:
         return returns.check_nothing
     return returns.check_one if len(returns.types) == 1 else returns.check_several
+
+
+def as_tuple(result: Any) -> Any:
+    """What a function returns where its operator returns a list."""
+    return tuple(result) if type(result) is list else result
 
 
 def show_result(result: Any) -> str:

@@ -5,13 +5,13 @@ Made from the declaration when an operator is first called the general way, so t
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.conversion import Convert, Mismatch, converter, is_tensor_like, plain_type
 from opwright.dtypes import dtype_name
 from opwright.errors import ArgumentError
+from opwright.keywords import NOT_GIVEN, unknown_name
 from opwright.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -138,9 +138,7 @@ class Signature:
         return _error(self.operator, f"is missing {what} {', '.join(missing)}")
 
     def _unknown(self, name: str) -> ArgumentError:
-        close = difflib.get_close_matches(name, self.names, 1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        return _error(self.operator, f"has no argument '{name}'{hint}")
+        return _error(self.operator, unknown_name(name, self.names, has_others=False))
 
 
 def _s(count: int) -> str:
@@ -163,6 +161,8 @@ def _error(operator: Operator, problem: str) -> ArgumentError:
 def argument_error(operator: Operator, position: int, value: Any, reason: str = "") -> ArgumentError:
     """The error for a value that its argument's type does not take."""
     name, text = operator.arguments[position][:2]
+    if value is NOT_GIVEN:
+        return _error(operator, f"is missing a value for argument '{name}' (position {position})")
     problem = f"expected {plain_type(text)} for argument '{name}' (position {position}), got {_shown(value)}"
     return _error(operator, f"{problem}: {reason}" if reason else problem)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright import layouts
 from opwright.casting import Castable
-from opwright.devices import Array, Device, backend_of, is_array
+from opwright.devices import Array, Device, backend_of, is_array, shape_of
 from opwright.differentiable import Differentiable
 from opwright.dtypes import CANONICAL, COMPLEX, FLOATING, REDUCED, DType
 from opwright.functional import Functional
@@ -20,8 +20,8 @@ from opwright.indexing import Indexable
 from opwright.interop import Exchangeable
 from opwright.kernel_errors import shown, wrong_result
 from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, DENSE_CPU, GRAD, META, ODD, PYTHON, TANGENT, VIEW
-from opwright.layouts import Shape
 from opwright.options import Layout
+from opwright.size import Size, size_of
 from opwright.storage import Extra, Storage, new_array, odd_bit, storage_of
 from opwright.subclassing import Subclassable
 from opwright.values import Valued, fake_context
@@ -52,15 +52,14 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
     # Shape and memory
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Size:
         """The sizes, as a tuple."""
-        array = self.array
-        return array.shape if type(array) is ndarray else backend_of(array).shape(array)
+        return size_of(Size, shape_of(self.array))
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return len(self.shape)
+        return len(shape_of(self.array))
 
     @property
     def dtype(self) -> DType:
@@ -106,8 +105,8 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension. Raises IndexError for a dimension out of range."""
-        shape = self.shape
-        return shape if dim is None else shape[_existing_dim(dim, len(shape))]
+        shape = shape_of(self.array)
+        return size_of(Size, shape) if dim is None else shape[_existing_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         """The strides in elements, or that of one dimension. Raises IndexError for a dimension out of range."""
@@ -130,9 +129,10 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
 
     def numel(self) -> int:
         """The number of elements."""
-        return layouts.count(self.shape)
+        return layouts.count(shape_of(self.array))
 
     nelement = numel
+    ndimension = dim
 
     def element_size(self) -> int:
         """The bytes of an element."""
@@ -148,7 +148,7 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
 
     def is_contiguous(self, memory_format: object = None) -> bool:
         """Whether the elements lie in row-major order (or channels last, if that is asked) without gaps."""
-        shape, strides = self.shape, self.stride()
+        shape, strides = shape_of(self.array), self.stride()
         match str(getattr(memory_format, "name", memory_format)).removeprefix("torch."):
             case "None" | "contiguous_format":
                 return layouts.is_contiguous(shape, strides)
@@ -165,6 +165,14 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
     def is_complex(self) -> bool:
         """Whether the dtype is a complex one."""
         return self.dtype in COMPLEX
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.kind != "u" and self.dtype.kind != "b"
+
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero. Raises RuntimeError if there is not exactly one."""
+        return bool(self)
 
     def get_device(self) -> int:
         """The device's index; -1 where it has none."""
@@ -199,7 +207,7 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
     # As a sequence
 
     def __len__(self) -> int:
-        shape = self.shape
+        shape = shape_of(self.array)
         if not shape:
             raise TypeError("len() of a 0-d tensor")
         return shape[0]

@@ -29,12 +29,17 @@ class Valued:
 
             return ops.aten._local_scalar_dense(self)
         if self.keys & META:
-            return fake_context().read_item(self.array, ".item()")
+            return self._read_fake(".item()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).item()
 
     def tolist(self: Any) -> Any:
         """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        if self.keys & META and self.numel() == 1 and fake_context().constant_of(self) is not None:
+            nested = self.item()
+            for _ in self.shape:
+                nested = [nested]
+            return nested
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return (value.astype(np.float32) if value.dtype in REDUCED else value).tolist()
@@ -44,7 +49,7 @@ class Valued:
         if count != 1:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(fake_context().read_item(self.array, "bool()") if self.keys & META else self.item())
+        return bool(self._read_fake("bool()") if self.keys & META else self.item())
 
     def __int__(self: Any) -> int:
         return int(self._only())
@@ -54,6 +59,10 @@ class Valued:
 
     def __complex__(self: Any) -> complex:
         return complex(self._only())
+
+    def _read_fake(self: Any, what: str) -> Any:
+        constant = fake_context().constant_of(self)
+        return fake_context().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
         if self.keys & META:
@@ -71,6 +80,21 @@ class Valued:
         if self.numel() != 1 or self.dtype in INEXACT:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
+
+    @property
+    def fake_mode(self: Any) -> Any:
+        """The FakeTensorMode of a fake tensor. Raises AttributeError for any other."""
+        mode = self.array.place.mode if self.keys & META else None
+        if mode is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute 'fake_mode': it is no fake tensor")
+        return mode
+
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+        """A new tensor of the data, copied, of this one's dtype and on its device unless others are named."""
+        from opwright.construction import tensor
+
+        place = self.device if device is None else device
+        return tensor(data, dtype=self.dtype if dtype is None else dtype, device=place, requires_grad=requires_grad)
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The data as a NumPy array that shares memory. Raises where that cannot be; `force=True` copies then."""

@@ -15,6 +15,7 @@ from opwright.dtypes import DType, wrapped_scalar
 from opwright.keys import META
 from opwright.promotion import result_type
 from opwright.sizes import SymBool, SymFloat, SymInt, is_symbolic
+from opwright.state import active_modes
 from opwright.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -59,12 +60,17 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
 
 
 def _beside(tensors: list[Any], array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor of the array; without data, where the other operand has none."""
+    """A tensor of the array; without data, where the other operand has none, or in a FakeTensorMode."""
     number = wrap(array)
     if any(tensor.keys & META for tensor in tensors):
         from opwright.fake.modes import as_fake, mode_of
 
         return as_fake(number, mode_of(tensors))
+    modes = active_modes()
+    if modes is not None and modes.include & META and not tensors:
+        from opwright.fake.modes import active_mode, as_fake
+
+        return as_fake(number, active_mode())
     return number
 
 

@@ -5,23 +5,31 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib
+import pkgutil
 import random
+import signal
+import sys
+import warnings
+from typing import Any
 
 import numpy as np
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula import Scope, emit, parse, resolve
+from opwright_codegen.model import Text
 from opwright_codegen.schema import FunctionSchema
-from opwright_codegen.source import Source, Span, Text
+from opwright_codegen.source import Source, Span
 
 SCHEMA = FunctionSchema.parse("hostile::f(Tensor self, Tensor other, str text, int n) -> Tensor")
 OPERATORS = ("exp", "tofile", "dump", "numpy", "format", "set_", "__class__", "__getattribute__", "sum", "open", "data")
 NAMES = ("self", "other", "text", "n", "xp", "exp", "abs", "max", "sum", "int", "float", "tuple", "range", "len")
 WORDS = (
-    *dir(np), *dir(np.ndarray), *dir(str), *dir(type), *dir(__builtins__), *dir(np.lib), *dir(np.testing), "f2py", "os",
+    *dir(np), *dir(np.ndarray), *dir(str), *dir(type), *dir(builtins), *dir(np.lib), *dir(np.testing), "f2py", "os",
     "system", "lib", "npyio", "format", "ctypeslib", "stride_tricks", "as_strided", "base", "ctypes", "__globals__",
     "__subclasses__", "__code__", "func_globals", "gi_frame", "f_globals", "co_consts", "__loader__", "modules",
-    "оpen", "ｅval", "self", "dtype", "shape",
+    "\u043epen", "\uff45val", "self", "dtype", "shape",
 )  # fmt: skip
 TEXTS = (
     '"/tmp/opwright-hostile"',
@@ -34,9 +42,12 @@ TEXTS = (
 )
 ODD = (
     "lambda: 1", "[x for x in self]", "(x := 1)", 'f"{self}"', "*self", "**self", "await self", "yield self", "`id`",
-    "__import__('os')", "exec('1')", "eval('1')", "open('/etc/passwd')", "globals()", "9**9**9", "1 << 9**9", "-9**99999",
-    "9" * 400, "(" * 200, "self" + ".T" * 300, "print", "input()", "breakpoint()", "self if", "1;import os", "self\nother",
-    "\0", "\\x41", "1_000", "0o7", "self.\u0073um()", "${HOME}", "{{ 7 * 7 }}", "{% import os %}", "#", "...", "self[...]",
+    "__import__('os')", "exec('1')", "eval('1')", "open('/etc/passwd')", "globals()", "9**9**9", "1 << 9**9",
+    "-9**99999",
+    "9" * 400, "(" * 200, "self" + ".T" * 300, "print", "input()", "breakpoint()", "self if", "1;import os",
+    "self\nother",
+    "\0", "\\x41", "1_000", "0o7", "self.\u0073um()", "${HOME}", "{{ 7 * 7 }}", "{% import os %}", "#", "...",
+    "self[...]",
 )  # fmt: skip
 
 
@@ -86,3 +97,62 @@ def accepted(text: str, scope: Scope) -> str | None:
         return emit(resolve(parse(Text(text, Span(Source("ops.yaml", text), 0, len(text)))), scope))
     except SchemaError:
         return None
+
+
+_FORBIDDEN = ("open", "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "pickle.", "import", "compile")
+_running: list[str] = []
+
+
+def _tell(event: str, arguments: tuple[Any, ...]) -> None:
+    if _running and event.startswith(_FORBIDDEN) and not str(arguments[0]).startswith("numpy"):
+        print(f"{_running[0]!r} did {event} {arguments!r}", flush=True)
+        _running.clear()
+
+
+def _stop(number: int, frame: object) -> None:
+    raise TimeoutError
+
+
+def run(code: str, names: dict[str, Any]) -> None:
+    """Evaluate what was accepted; whatever it raises, and however long it would take."""
+    compiled = compile(code, "<formula>", "eval")
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    _running.append(code)
+    try:
+        eval(compiled, names)
+    except (Exception, MemoryError):
+        pass
+    finally:
+        _running.clear()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def main(count: int, seed: int) -> None:
+    import resource
+
+    import opwright
+
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    signal.signal(signal.SIGALRM, _stop)
+    grammar, taken = Grammar(seed), 0
+    for module in pkgutil.walk_packages(opwright.__path__, "opwright."):  # what is lazy is loaded
+        if module.name.startswith(("opwright.kernels", "opwright.autograd", "opwright.rules")):
+            importlib.import_module(module.name)
+    opwright.exp(np.ones((2, 3))), opwright.sum(opwright.ones(2, 2) @ opwright.ones(2, requires_grad=True)).backward()
+    sys.addaudithook(_tell)
+    scopes = (Scope.for_kernel(SCHEMA), Scope.for_composite(SCHEMA, OPERATORS), Scope.for_meta(SCHEMA, ()))
+    for _ in range(count):
+        text = grammar.formula()
+        for scope, make in zip(scopes, (np.ones, opwright.ones, np.ones), strict=True):
+            code = accepted(text, scope)
+            if code is not None:
+                taken += 1
+                arguments = {"self": make((2, 3)), "other": make((2, 3)), "text": "/tmp/opwright-hostile", "n": 2}
+                own = {name: getattr(opwright, name, abs) for name in OPERATORS}
+                run(code, {**own, **arguments, "xp": np})
+    print(f"{count} formulas, {taken} accepted")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

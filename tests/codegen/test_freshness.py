@@ -57,13 +57,13 @@ uses = ["fresh_used"]
     "tags.yaml": "- tag: quick\n  desc: quick\n",
     "derivatives.yaml": "- name: fresh::one(Tensor self) -> Tensor\n  self: one_backward(grad)\n",
     "fresh_kernels.py": "def one_kernel(self):\n    return self * 2\n",
-    "fresh_rules.py": "from opwright.rules import Plan, pointwise\ndef mine(self) -> Plan:\n    return pointwise(self)\n",
+    "fresh_rules.py": "from opwright.rules import Plan, like\ndef mine(self) -> Plan:\n    return like(self)\n",
     "fresh_shapes/__init__.py": "",
     "fresh_shapes/inner.py": "from opwright.rules import like\ndef two(self, n):\n    return like(self)\n",
     "fresh_named.py": "def two(self, n):\n    return self * n\n",
     "fresh_composites.py": "def five(self):\n    return self + 5\n",
     "fresh_gradients.py": "def one_backward(grad):\n    return grad * 2\n",
-    "used.yaml": "- func: used::four(Tensor self) -> Tensor\n  variants: method\n  dispatch: {CPU: xp.negative(self)}\n",
+    "used.yaml": "- func: used::four(Tensor self) -> Tensor\n  variants: method\n  dispatch: {CPU: xp.exp(self)}\n",
 }
 
 
@@ -116,8 +116,13 @@ def test_everything_that_is_read_is_hashed(project: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [*(name for name in FILES if name not in ("used.yaml", "fresh_shapes/__init__.py"))]
-    + ["fresh_used/ops.py", "fresh_used/methods.py", "fresh_ops/kernels_cpu.py", "fresh_ops/manifest.json"],
+    [
+        *(name for name in FILES if name not in ("used.yaml", "fresh_shapes/__init__.py")),
+        "fresh_used/ops.py",
+        "fresh_used/methods.py",
+        "fresh_ops/kernels_cpu.py",
+        "fresh_ops/manifest.json",
+    ],
 )
 @pytest.mark.parametrize("options", [(), ("--check",)], ids=["generate", "check"])
 def test_a_changed_byte_of_anything_read_is_seen(project: Path, name: str, options: tuple[str, ...]) -> None:

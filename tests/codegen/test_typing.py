@@ -25,7 +25,11 @@ REVEALED = {
     "opwright.max(t, 1)[0]": "Tensor",
     "opwright.zeros([2, 3])": "Tensor",
     "opwright.zeros(2, 3).view(3, 2)": "Tensor",
-    "opwright.split(t, 1)": "list[Tensor]",
+    "opwright.split(t, 1)": "tuple[Tensor, ...]",
+    "t.chunk(2)": "tuple[Tensor, ...]",
+    "opwright.ops.aten.chunk(t, 2)": "list[Tensor]",
+    "t.shape": "Size",
+    "t.shape[:1]": "Size",
     "opwright.equal(t, t)": "bool",
     "opwright.ops.aten.add(t, t)": "Tensor",
     "opwright.ops.aten.add.Tensor(t, t)": "Tensor",
@@ -33,11 +37,29 @@ REVEALED = {
     "opwright.ops.aten.add.Tensor.name": "str",
     "t.add(t)": "Tensor",
     "t.sum(0, keepdim=True)": "Tensor",
+    "t.sum(axis=0, keepdims=True)": "Tensor",
+    "opwright.sum(input=t, dim=0)": "Tensor",
+    "opwright.add(x1=a, x2=a)": "ndarray",
+    "opwright.cat([t, t], axis=0)": "Tensor",
     "t + 1": "Tensor",
     "2 - t": "Tensor",
     "t == t": "Tensor",
+    "opwright.zeros(2, requires_grad=True)": "Tensor",
+    "t.new_zeros(2, requires_grad=True)": "Tensor",
+    "scaled(t, 2.0)": "Tensor",
+    "scaled._opoverload.name": "str",
+    "clipped(a)": "Any",
+    "clipped(t)": "Any",
 }
-REFUSED = ('opwright.add(t, "x")', "opwright.ops.aten.add.Tensor(t)", "t.add_Tensor(t)", "opwright.zeros(2.5)")
+REFUSED = (
+    'opwright.add(t, "x")',
+    "opwright.ops.aten.add.Tensor(t)",
+    "t.add_Tensor(t)",
+    "opwright.zeros(2.5)",
+    "t.sum(axes=0)",
+    'scaled(t, "x")',
+    "scaled(t)",
+)
 PROGRAM = "\n".join(
     (
         "import numpy as np",
@@ -45,18 +67,22 @@ PROGRAM = "\n".join(
         "from numpy.typing import NDArray",
         "t = opwright.tensor([1.0])",
         "a: NDArray[np.float32] = np.ones(2, np.float32)",
+        '@opwright.library.custom_op("typed::scaled", mutates_args=())',
+        "def scaled(x: opwright.Tensor, by: float) -> opwright.Tensor: return x * by",
+        '@opwright.library.custom_op("typed::clipped", mutates_args=())',
+        "def clipped(x: NDArray[np.float32]) -> NDArray[np.float32]: return np.clip(x, 0, 1)",
         *(f"reveal_type({expression})" for expression in REVEALED),
         *REFUSED,
         "",
     )
 )
-FIRST = 6  # the line of the first reveal_type
+FIRST = 10  # the line of the first reveal_type
 FIRST_REFUSED = FIRST + len(REVEALED)
 
 
 def simplified(shown: str) -> str:
     """A type as both checkers show it: without modules and type arguments of arrays."""
-    shown = re.sub(r"\b(?:builtins|opwright\.tensor|numpy)\.", "", shown)
+    shown = re.sub(r"\b(?:builtins|opwright\.tensor|opwright\.size|numpy)\.", "", shown)
     return re.sub(r"ndarray\[.*\]", "ndarray", shown)
 
 

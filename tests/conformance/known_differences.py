@@ -282,3 +282,16 @@ def is_known(name: str, sample: Sample, problem: str) -> bool:
     """Whether a difference is one of KNOWN."""
     text = f"{sample}: {problem}"
     return any(known.covers(name, text) for known in KNOWN)
+
+
+# Names of arguments that we take and PyTorch does not, as patterns of what the test says of them, and why.
+KEYWORDS = {
+    r".*([Ss]calar|self_scalar).*: \w+= for (self|condition|sorted_sequence) is taken": (
+        "a number that is `self` is `self` in PyTorch's functions, too; ours have other names for it, as for tensors"
+    ),
+    r"(var|std)(_mean)?: (axis|dim)= for unbiased is taken": "a bool is an int to us",
+    r"nuclear_norm: (axis|dim)= for keepdim is taken": "a bool is an int to us",
+    r"unflatten\.int: axis= for dim is taken": "Tensor.unflatten is written in Python there",
+    r"to\.other: (other= for other is|tensor= for other is not) taken": "`to` is written by hand there",
+    r"split\.\w+: axis= for dim is taken": "the method is written in Python there",
+}

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from known_programs import is_comparable, is_known_error, is_known_name
+from known_programs import is_comparable, is_known_error, is_known_history
 from recorded_programs import (
     CASTS,
     HEARD,
@@ -184,7 +184,7 @@ class Programme:
             if isinstance(theirs, Exception) or isinstance(ours, Exception):
                 theirs, ours = class_of(theirs), class_of(ours)
             theirs = theirs - pair.writes if name == "version" and type(theirs) is int else theirs
-            if ours != theirs and not (name in ("grad_fn", "is_leaf") and is_known_name(ours, pair.theirs)):
+            if ours != theirs and not (name in ("grad_fn", "is_leaf") and is_known_history(pair.theirs)):
                 raise self.difference(f"{name} of {what}", ours, theirs)
         self.compare_values(f"value of {what}", pair.ours.data, pair.theirs.data, is_shared=True)
         mine, other = pair.ours.grad, gradient_of(pair.theirs)

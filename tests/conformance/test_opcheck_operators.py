@@ -10,10 +10,10 @@ from opwright.testing import opcheck_all, samples
 
 NAMES = sorted(name for name in operators if name.startswith("aten::"))
 REASONS = {
-    "views declared without aliases, as in PyTorch": "_unsafe_view unsafe_split unsafe_split_with_sizes",
+    "views declared without aliases, as in PyTorch": "_unsafe_view unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "reads data that the fake has not, and has no tag that says so": "narrow one_hot tensor_split",
     "noise is written in training alone, of numbers below zero": "rrelu_with_noise rrelu_with_noise_",
-    "writes nothing: its result is what the memory holds": "empty_like",
+    "writes nothing: its result is what the memory holds": "empty_like new_empty new_empty_strided empty_strided",
     "writes nothing where no element lies on the other side of the diagonal": "tril_ triu_",
     "statistics are written and not declared to be, as in PyTorch": "instance_norm",
     "resized to what data tells, which a symbolic out argument does not follow": (

@@ -10,12 +10,16 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from checked_operators import define, x
 
 import opwright
 from opwright.errors import OpCheckError
 from opwright.library import Library
+from opwright.registrations import Shim
+from opwright.registry import register
+from opwright.tensor import wrap
 from opwright.testing import Sample, opcheck_all
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +69,24 @@ def test_all_that_fails_is_listed_with_its_arguments(lib: Library) -> None:
     ):
         opcheck_all(op)
     assert "test_faketensor with (int64[" in str(failures[0]) and "Dtype mismatch" in str(failures[0])
+
+
+def test_equal_messages_are_shown_once(lib: Library) -> None:
+    op = define(lib, "f(Tensor x) -> Tensor", lambda x: x.clone(), fake=lambda x: opwright.absent)
+    given = [Sample((x(size),)) for size in (2, 3, 4)]
+    with pytest.raises(OpCheckError) as caught:
+        opcheck_all(op, test_utils="test_faketensor", given=given)
+    shown = str(caught.value)
+    assert "3 tests failed, with 3 samples" in shown and shown.count("has no attribute 'absent'") == 1
+    assert "… and 2 more like it, test_faketensor with (float32[3]/[1]) for one" in shown
+
+
+def test_plain_arrays_are_tried(lib: Library) -> None:
+    library = define(lib, "f(Tensor x) -> Tensor", lambda x: x * 2, fake=lambda x: x.clone())
+    assert opcheck_all(library, test_utils="test_schema", given=[Sample((x(3),))], raise_exception=False) == []
+    register(library, "CPU", Shim(lambda x: wrap(x.array * 2), None, lambda x: x.astype(np.float64) * 2))
+    failures = opcheck_all(library, test_utils="test_schema", given=[Sample((x(3),))], raise_exception=False)
+    assert "drawn::f on plain arrays is not what it is on Tensors: the result is float64 of shape (3,)" in str(failures)
 
 
 def test_a_wrong_fake_kernel_does_not_hide_the_operator(lib: Library) -> None:

@@ -116,6 +116,44 @@ def test_backward_that_writes() -> None:
     assert "writes to argument 'x'" in failure(op, (x(grad=True), x()), test=REGISTRATION)
 
 
+def test_backward_that_depends_on_what_it_changes() -> None:
+    count = [0]
+
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        count[0] += 1
+        return grad * count[0], None
+
+    said = failure(twice(backward), (x(grad=True), x()), only=REGISTRATION)
+    assert "the backward pass of results::twice gives another gradient of argument 'x' when it runs again" in said
+
+    def on_ctx(ctx: Any, grad: Tensor) -> Any:
+        ctx.runs = getattr(ctx, "runs", 0) + 1
+        return grad * ctx.runs, None
+
+    assert "again of the same call" in failure(twice(on_ctx), (x(grad=True), x()), only=REGISTRATION)
+
+
+def test_backward_that_takes_the_samples_size_for_granted() -> None:
+    op = twice(lambda ctx, grad: (opwright.full((3, 4), 2.0), grad))
+    said = failure(op, (x(grad=True), x()), only=REGISTRATION)
+    assert "runs with the sizes of the sample, and not with argument 'x' of shape (6, 8)" in said
+
+
+def test_gradient_of_an_argument_that_was_none() -> None:
+    @custom_op("results::maybe", mutates_args=())
+    def maybe(x: Tensor, bias: Tensor | None, more: list[Tensor | None]) -> Tensor:
+        return x.clone()
+
+    maybe.register_fake(lambda x, bias, more: opwright.empty_like(x))
+    maybe.register_autograd(lambda ctx, grad: (grad, grad, [None, None]))
+    assert set(opcheck(maybe, (x(grad=True), x(), [x(), None])).values()) == {"SUCCESS"}
+    said = failure(maybe, (x(grad=True), None, [x(), None]), test=REGISTRATION)
+    assert "returned a gradient different from None at position 2, but argument 'bias' was None" in said
+    maybe.register_autograd(lambda ctx, grad: (grad, None, [grad, grad]))
+    said = failure(maybe, (x(grad=True), None, [x(), None]), test=REGISTRATION)
+    assert "but argument 'more[1]' was None: return None there" in said
+
+
 def test_write_to_a_leaf_that_requires_grad() -> None:
     @custom_op("results::fill_", mutates_args={"x"})
     def fill_(x: Tensor) -> None:
@@ -176,6 +214,31 @@ def named(fake: Any) -> CustomOpDef:
 def test_wrong_fake_kernels(fake: Any, said: str) -> None:
     found = failure(named(fake), (x(),), test=FAKE)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    "fake, said",
+    [
+        (
+            lambda x: (x.new_empty(3, 4), x[0].clone()),
+            "Shape mismatch in result 0, dimension 0: the fake kernel says (3, 4",
+        ),
+        (lambda x: (x.clone(), x.new_empty(4)), "Shape mismatch in result 1, dimension 0: the fake kernel says (4,)"),
+    ],
+)
+def test_fake_that_takes_the_samples_size_for_granted(fake: Any, said: str) -> None:
+    found = failure(named(fake), (x(),), test=FAKE)
+    assert "is wrong with other sizes than the sample's, argument 'x' of shape (6, 8): " + said in found
+
+
+def test_sizes_among_numbers_change_too(lib: Library) -> None:
+    op = define(
+        lib,
+        "f(Tensor x, SymInt[] size) -> Tensor",
+        lambda x, size: x.clone().reshape(size),
+        fake=lambda x, size: x.new_empty(4, 3),
+    )
+    assert "of shape (6, 8): Shape mismatch in the result" in failure(op, (x(), [4, 3]), test=FAKE)
 
 
 def test_wrong_with_symbolic_sizes_alone() -> None:

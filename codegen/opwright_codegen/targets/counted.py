@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from opwright_codegen.layout import condition
-from opwright_codegen.names import BuiltinNames
+from opwright_codegen.names import BuiltinNames, returns_list
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.types import BaseType, ListType, OptionalType, Type
 from opwright_codegen.views import OperatorView
@@ -53,7 +53,9 @@ def counted_branches(group: Sequence[OperatorView], builtins: BuiltinNames) -> I
     for run in runs:
         counts = f"count == {run.first}" if run.first == run.last else f"{run.first} <= count <= {run.last}"
         tests = [counts, run.test] if run.test else [counts]
-        yield Branch(condition(tests, "and", 8), f"return {run.overload.stub}(*args)")
+        call = f"{run.overload.stub}(*args)"
+        returned = f"{builtins['tuple']}({call})" if returns_list(run.overload.schema) else call
+        yield Branch(condition(tests, "and", 8), f"return {returned}")
 
 
 def _told(overloads: Sequence[OperatorView], count: int, builtins: BuiltinNames) -> Iterator[tuple[OperatorView, str]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from opwright_codegen.annotations import Tensors, annotation, return_annotation
 from opwright_codegen.layout import LINE, bracketed, condition, fill_comment
-from opwright_codegen.names import BuiltinNames
+from opwright_codegen.names import BuiltinNames, returns_list
 from opwright_codegen.schema import SchemaKind
 from opwright_codegen.targets.counted import Branch, counted_branches
 from opwright_codegen.targets.lookup import EXACT, Guard, Lookup, Lookups
+from opwright_codegen.targets.named import Named, named_view, taken_by_name, value_of
 from opwright_codegen.types import BaseType, Type
 from opwright_codegen.views import NamespaceView, OperatorView, Parameter, signature, tuple_text
 
@@ -32,6 +33,7 @@ class Packet:
     signature: str = ""
     comment: str = ""
     packing: Guard | None = None
+    named: Named | None = None
     kinds: tuple[tuple[str, str], ...] = ()
     arrays: str = ""
     elsewhere: str = ""
@@ -51,10 +53,11 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
     construction = f"{names.packet} = {made}"
     if len(construction) > LINE:
         construction = f'{names.packet} = packet(\n    "{view.namespace}::{base}"\n)'
-    assignment = _assignment(names.packet, names.function)
+    lists = any(returns_list(o.schema) for o in group)
+    assignment = _assignment(names.packet, names.function, "function" if lists else "stub")
     comment = fill_comment(f"{base}: {', '.join([o.schema.name.shown_overload for o in group])}")
     merged = _merge(group, view.builtins)
-    if merged is not None:
+    if merged is not None and (not lists or len(group) == 1):
         bare = Packet(construction, assignment, names.function, names.packet, comment=comment)
         return merged.packet(bare, view.builtins, lookups)
     text = signature(names.function, ["*args: Any", "**kwargs: Any"], "Any")
@@ -67,7 +70,7 @@ def packet_view(base: str, group: tuple[OperatorView, ...], view: NamespaceView,
         comment=comment,
         packing=_generic_packing(group, view.builtins),
         counted=tuple(counted_branches(group, view.builtins)),
-        call=f"return {names.packet}.call(args, kwargs)",
+        call=f"return {'as_tuple(' * lists}{names.packet}.call(args, kwargs, named=True){')' * lists}",
     )
 
 
@@ -94,14 +97,14 @@ def _takes_int(type: Type) -> bool:
     return str(type.base()) in ("int", "SymInt", "Scalar", "number", "float", "bool", "complex", "Any", "t")
 
 
-def _assignment(packet: str, function: str) -> str:
+def _assignment(packet: str, function: str, attribute: str = "stub") -> str:
     """The statement that gives a Packet its function."""
-    text = f"{packet}.stub = {function}"
+    text = f"{packet}.{attribute} = {function}"
     if len(text) <= LINE:
         return text
     if packet.startswith("packet("):
-        return f"packet(\n    {packet[7:-1]}\n).stub = {function}"
-    return f"{packet}.stub = (\n    {function}\n)"
+        return f"packet(\n    {packet[7:-1]}\n).{attribute} = {function}"
+    return f"{packet}.{attribute} = (\n    {function}\n)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +125,17 @@ class _Merged:
             bare,
             signature=signature(bare.name, self._parameters(builtins), self._returned(builtins)),
             packing=None if self._ints is None else lookups.packing(first.parameters[self._ints]),
+            named=named_view(name, first.parameters, self._with_out(builtins), as_tuple=returns_list(first.schema)),
         )
+        if returns_list(first.schema):
+            return replace(bare, call=_stub_call(first, 4, f"{builtins['tuple']}(", ")"))
         if len(self.overloads) == 1:
-            bare = replace(bare, elsewhere=self._elsewhere(builtins, False), resolve=self._written(name))
             if first.operator.is_composite:  # which takes longer than a call
                 return replace(bare, call=_stub_call(first, 4))
             return replace(bare, lookup=lookups.of(first, packs_ints=False))
         lookup = lookups.of(first, packs_ints=False)
         # What is no tensor may suit another overload, or none: the error lists them all.
-        lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(name, (), 4)))
+        lookup = replace(lookup, calls=replace(lookup.calls, call=self._resolve(name, 4)))
         arrays = self._arrays(lookups)
         if arrays:
             lookup = replace(lookup, arrays="")
@@ -139,24 +144,27 @@ class _Merged:
             kinds=self._kinds(builtins),
             arrays=arrays,
             elsewhere=self._elsewhere(builtins, bool(arrays)),
-            branches=self._branches(builtins),
-            resolve=self._resolve(name, self.outs, 8),
+            branches=tuple([Branch(self._test(o, builtins), _stub_call(o, 12)) for o in self.overloads[1:]]),
+            resolve=self._resolve(name, 8),
             lookup=lookup,
         )
 
-    def _branches(self, builtins: BuiltinNames) -> tuple[Branch, ...]:
-        branches = [
-            Branch(self._test(o, builtins, [f"{p.name} is None" for p in self.outs]), _stub_call(o, 12))
-            for o in self.overloads[1:]
+    def _with_out(self, builtins: BuiltinNames) -> Branch | None:
+        """The branch for a call with `out` and no other name."""
+        if self.out is None:
+            return None
+        name = self.outs[0].name
+        tests = [f"{builtins['len']}(named) == 1", f'named.get("{name}") is not None']
+        for position in self.deciding:
+            parameter = self.overloads[0].parameters[position]
+            exact = _kinds_of(parameter.argument.type, builtins) or ()
+            text = " or ".join(f"{builtins['type']}({parameter.name}) is {kind}" for kind in exact)
+            tests.append(f"({text})" if len(exact) > 1 else text)
+        arguments = [
+            f"{p.name}={value_of(p)}" if p.argument.kwarg_only else value_of(p) for p in self.overloads[0].parameters
         ]
-        if self.out is not None:
-            test = self._test(self.overloads[0], builtins, [f"{self.outs[0].name} is not None"])
-            branches.append(Branch(test, _stub_call(self.out, 12)))
-        return tuple(branches)
-
-    def _written(self, packet: str) -> str:
-        """The statement for a call with `out`, where there are no overloads to tell apart."""
-        return self._resolve(packet, self.outs, 8) if self.out is None else _stub_call(self.out, 8)
+        call = bracketed(f"return {self.out.stub}(", [*arguments, f'{name}=named["{name}"]'], ")", 12)
+        return Branch(condition(tests, "and", 8), call)
 
     @property
     def _ints(self) -> int | None:
@@ -173,22 +181,15 @@ class _Merged:
         return tuple((_kind(i, len(names)), f"{builtins['type']}({name})") for i, name in enumerate(names))
 
     def _parameters(self, builtins: BuiltinNames) -> list[str]:
-        found = []
-        for position, parameter in enumerate(self.overloads[0].parameters):
-            if self._is_keyword(position) and "*" not in found:
-                found.append("*")
+        parameters = self.overloads[0].parameters
+        declared = []
+        for position, parameter in enumerate(parameters):
             types = dict.fromkeys([o.parameters[position].argument.type for o in self.overloads])
-            text = f"{parameter.name}: {' | '.join([annotation(type, builtins) for type in types])}"
-            found.append(text if parameter.default is None else f"{text} = {parameter.default}")
-            if position == self._ints:
-                found[-1:] = [f"{text} | {builtins['int']}", f"*more: {builtins['int']}"]
-        if self._ints is not None:
-            found = [text for text in found if text != "*"]
-        elif self.outs and "*" not in found:
-            found.append("*")
-        return found + [f"{p.name}: {annotation(p.argument.type, builtins)} | None = None" for p in self.outs]
+            declared.append(f"{parameter.name}: {' | '.join([annotation(type, builtins) for type in types])}")
+        keyword = next((i for i in range(len(parameters)) if self._is_keyword(i)), None)
+        return taken_by_name(declared, parameters, keyword, self._ints, builtins)
 
-    def _resolve(self, packet: str, outs: Sequence[Parameter], indent: int) -> str:
+    def _resolve(self, packet: str, indent: int) -> str:
         """The statement, at column `indent`, that has the runtime choose."""
         passed: list[str] = []
         named: list[str] = []
@@ -196,7 +197,7 @@ class _Merged:
             is_named = any(o.parameters[position].argument.kwarg_only for o in self.overloads)
             (named if is_named else passed).append(parameter.name)
         arguments = tuple_text(passed)
-        keywords = [f'"{name}": {name}' for name in (*named, *(p.name for p in outs))]
+        keywords = [f'"{name}": {name}' for name in named]
         text = f"return {packet}.call({arguments}, {{{', '.join(keywords)}}})"
         if len(text) + indent <= LINE:
             return text
@@ -206,6 +207,8 @@ class _Merged:
         return f"return {packet}.call(\n{pad}    {row},\n{pad}    {named_row},\n{pad})"
 
     def _returned(self, builtins: BuiltinNames) -> str:
+        if returns_list(self.overloads[0].schema):
+            return f"{builtins['tuple']}[Tensor, ...]"
         found = {return_annotation(o.schema.returns, builtins) for o in self.overloads}
         return found.pop() if len(found) == 1 and not self.outs else "Any"
 
@@ -216,14 +219,14 @@ class _Merged:
         known = [i for i in kinds if first[i].tensors is Tensors.ONE]
         if not known:
             return ""
-        tests = [*(f"{kinds[i]} is ndarray" for i in known), *(f"{p.name} is None" for p in self.outs)]
+        tests = [f"{kinds[i]} is ndarray" for i in known]
         return lookups.plain_arrays(self.overloads[0], tests, known)
 
     def _elsewhere(self, builtins: BuiltinNames, has_arrays: bool) -> str:
         """The test that the first overload is not meant; not to be asked of plain arrays that were looked for."""
         tests = []
         first = self.overloads[0]
-        is_alone = len(self.deciding) + len(self.outs) == 1
+        is_alone = len(self.deciding) == 1
         for i, position in enumerate(self.deciding):
             kind = _kind(i, len(self.deciding))
             exact = _kinds_of(first.parameters[position].argument.type, builtins) or ()
@@ -231,10 +234,10 @@ class _Merged:
                 exact = ("Tensor",)
             test = " and ".join(f"{kind} is not {name}" for name in exact)
             tests.append(f"({test})" if len(exact) > 1 and not is_alone else test)
-        tests += [f"{p.name} is not None" for p in self.outs]
         return condition(tests, "or", 4) if tests else ""
 
-    def _test(self, view: OperatorView, builtins: BuiltinNames, tests: list[str]) -> str:
+    def _test(self, view: OperatorView, builtins: BuiltinNames) -> str:
+        tests: list[str] = []
         for i, position in enumerate(self.deciding):
             kind = _kind(i, len(self.deciding))
             exact = _kinds_of(view.parameters[position].argument.type, builtins) or ()
@@ -260,9 +263,9 @@ def _kinds_of(type: Type, builtins: Mapping[str, str]) -> tuple[str, ...] | None
             return None
 
 
-def _stub_call(view: OperatorView, indent: int) -> str:
+def _stub_call(view: OperatorView, indent: int, opening: str = "", closing: str = "") -> str:
     arguments = [f"{p.name}={p.name}" if p.argument.kwarg_only else p.name for p in view.parameters]
-    return bracketed(f"return {view.stub}(", arguments, ")", indent)
+    return bracketed(f"return {opening}{view.stub}(", arguments, f"){closing}", indent)
 
 
 def _merge(group: tuple[OperatorView, ...], builtins: BuiltinNames) -> _Merged | None:

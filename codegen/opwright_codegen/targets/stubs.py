@@ -16,6 +16,7 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import LINE, bracketed, docstring, fill_comment, fill_string, quoted
 from opwright_codegen.schema import Return
 from opwright_codegen.targets.lookup import Lookup, Lookups
+from opwright_codegen.targets.named import Named, named_view, taken_by_name
 from opwright_codegen.targets.packets import Packet, packet_view
 from opwright_codegen.views import NamespaceView, OperatorView, parameter_list, signature, tuple_text
 
@@ -42,6 +43,8 @@ class Stub:
     comment: str
     signature: str
     doc: str
+    named: Named | None
+    call: str
     renamed: tuple[tuple[str, str], ...]
     lookup: Lookup | None
     assignment: str
@@ -54,7 +57,10 @@ def context(view: NamespaceView) -> dict[str, object]:
     """What the template shows."""
     lookups = Lookups(view.builtins)
     maker = _StubMaker(view, lookups)
-    stubs = [maker.stub(operator) for operator in view.operators.values()]
+    stubs = [
+        maker.stub(operator, is_function=view.names.packets[operator.schema.name.base].packet is None)
+        for operator in view.operators.values()
+    ]
     packets = [packet_view(base, group, view, lookups) for base, group in view.packets.items()]
     return {
         "stubs": stubs,
@@ -76,6 +82,12 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
+    words |= words_in([*(stub.signature for stub in stubs), *(packet.signature for packet in packets)]) & {
+        "Any",
+        "NOT_GIVEN",
+    }
+    words |= words_in([packet.call for packet in packets]) & {"as_tuple"}
+    words |= words_in([packet.named.call for packet in packets if packet.named is not None]) & {"as_tuple"}
     if any(stub.result is not None for stub in stubs):
         words |= {"NamedTuple", "show_result"}
     if any(lookup is not None and lookup.keys for lookup in found):
@@ -84,8 +96,6 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
         words.add("ARRAYS")
     kinds = words_in([text for packet in packets for text in (packet.arrays, packet.elsewhere)])
     words |= kinds & {"Tensor", "ndarray"}
-    if any(stub.lookup is None for stub in stubs) or any("Any" in packet.signature for packet in packets):
-        words.add("Any")
     return import_lines(words, ["builtins"] if "builtins" in words else [])
 
 
@@ -97,13 +107,20 @@ class _StubMaker:
         self._returns: dict[tuple[Return, ...], str] = {}
         self._sources = view.sources
 
-    def stub(self, view: OperatorView) -> Stub:
+    def stub(self, view: OperatorView, *, is_function: bool) -> Stub:
+        """`is_function`: it serves as the function of the name, too, for want of other overloads."""
+        named = None
+        call = f"{view.private}.call_by_name(args, kwargs)" if is_function else f"{view.private}(*args, **kwargs)"
         if view.is_generic:
             parameters = ["*args: Any", "**kwargs: Any"]
             renamed = tuple((p.name, p.argument.name) for p in view.parameters if p.is_renamed)
             lookup = None
         else:
-            parameters = parameter_list(view.parameters, self._builtins, view.ints)
+            if is_function:
+                parameters = self._function_parameters(view)
+                named = named_view(view.private, view.parameters)
+            else:
+                parameters = parameter_list(view.parameters, self._builtins, view.ints)
             renamed = ()
             lookup = self._lookups.of(view)
         returns = view.schema.returns
@@ -117,6 +134,8 @@ class _StubMaker:
             fill_comment(view.declaration),
             signature(view.stub, parameters, "Any" if view.schema.is_varret else returned),
             docstring(view.operator.doc, 4),
+            named,
+            call,
             renamed,
             lookup,
             _assignment(view.private, "stub", view.stub),
@@ -124,6 +143,11 @@ class _StubMaker:
             "" if view.result is None else _assignment(view.private, "result", view.result),
             () if view.result is None else result_fields(returns, self._builtins),
         )
+
+    def _function_parameters(self, view: OperatorView) -> list[str]:
+        declared = [f"{p.name}: {annotation(p.argument.type, self._builtins)}" for p in view.parameters]
+        keyword = next((i for i, p in enumerate(view.parameters) if p.argument.kwarg_only), None)
+        return taken_by_name(declared, view.parameters, keyword, view.ints, self._builtins)
 
     def _construction(self, view: OperatorView) -> str:
         """The call that makes the Operator, an argument a line."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from opwright_codegen.annotations import Tensors, annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import bracketed, docstring
-from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word
+from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
 from opwright_codegen.targets.stubs import public_names
@@ -26,33 +26,35 @@ __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
 OPS = "ops.pyi.j2"
 METHODS = "methods.pyi.j2"
 _LONGEST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A declaration, as a function and as the `__call__` of an object."""
-
-    function: str
-    call: str
+# Note [Other names of arguments]: those of the schema, PyTorch's, and NumPy's. Mixed ones are not declared.
+_NAMINGS: Sequence[Mapping[str, str]] = (
+    {},
+    {"self": "input"},
+    {"self": "a", "input": "a", "dim": "axis", "keepdim": "keepdims"},
+    {"self": "x1", "input": "x1", "other": "x2"},
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TypedOperator:
-    """The class of an operator, and the function that calls it."""
+    """The class of an operator, its `__call__`, and the declarations of the function that calls it."""
 
     kind: str
-    function: Signature
+    call: str
+    functions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TypedPacket:
-    """The classes of a packet, the function for it, and its overloads as attributes; `alias`: the stub that serves."""
+    """The classes of a packet, its `__call__`, the function for it, and its overloads as attributes; `alias`: the stub
+    that serves."""
 
     name: str
     call_kind: str
     kind: str
     alias: str
-    overloads: tuple[Signature, ...]
+    calls: tuple[str, ...]
+    functions: tuple[str, ...]
     attributes: tuple[tuple[str, str], ...]
 
 
@@ -62,13 +64,10 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     plain = _Typed(view.builtins, "Tensor")
     namer = Namer((*RESERVED, *view.names.taken))
     kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
-    operators = [
-        TypedOperator(kinds[o.name], (typed if _has_tensor(o) else plain).signature(o, o.stub))
-        for o in view.operators.values()
-    ]
+    operators = [_operator(o, view, kinds[o.name], typed if _has_tensor(o) else plain) for o in view.operators.values()]
     packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
     words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
-    if any(len(packet.overloads) > 1 for packet in packets):
+    if any(len(functions) > 1 for functions in [*(o.functions for o in operators), *(p.functions for p in packets)]):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
@@ -80,6 +79,12 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
         "packets": packets,
         "public": public_names(view),
         "attributes": [(base, p.kind) for base, p in zip(view.packets, packets, strict=True) if is_word(base)],
+        # Generated kernels call these, for the lists that functions make tuples.
+        "called": [
+            (view.names.packets[base].packet, p.kind)
+            for (base, group), p in zip(view.packets.items(), packets, strict=True)
+            if any(returns_list(o.schema) for o in group)
+        ],
         "imports": import_lines(words, ["builtins"] if "builtins" in words else []),
     }
 
@@ -110,12 +115,8 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
 
 def _functions(operators: Sequence[TypedOperator], packets: Sequence[TypedPacket]) -> list[str]:
     """The functions for operators, and those for packets that no operator's function serves."""
-    found = [operator.function.function for operator in operators]
-    for packet in packets:
-        if packet.alias != packet.name:
-            marked = "" if packet.alias else "@overload\n"
-            found += [f"{marked}{overload.function}" for overload in packet.overloads]
-    return _spaced(found)
+    declared = [*(o.functions for o in operators), *(p.functions for p in packets if p.alias != p.name)]
+    return _spaced([f"@overload\n{text}" if len(found) > 1 else text for found in declared for text in found])
 
 
 def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str, ...]]:
@@ -123,6 +124,14 @@ def _result(view: OperatorView, builtins: BuiltinNames) -> tuple[str, tuple[str,
     has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
     bases = ["NamedTuple", "Generic[A]"] if has_tensors else ["NamedTuple"]
     return bracketed(f"class {view.result}(", bases, "):"), result_fields(view.schema.returns, builtins, tensor="A")
+
+
+def _operator(operator: OperatorView, view: NamespaceView, kind: str, typed: _Typed) -> TypedOperator:
+    is_function = view.names.packets[operator.schema.name.base].packet is None
+    names = _NAMINGS if is_function else _NAMINGS[:1]
+    return TypedOperator(
+        kind, typed.call(operator), typed.functions(operator, operator.stub, names, lists=not is_function)
+    )
 
 
 def _packet(
@@ -134,18 +143,26 @@ def _packet(
     namer: Namer,
 ) -> TypedPacket:
     name = view.names.packets[base].function
-    alias = group[0].stub if len(group) == 1 else ""
-    overloads = tuple([typed[not _has_tensor(o)].signature(o, name) for o in group])
+    alias = group[0].stub if view.names.packets[base].packet is None else ""
+    calls = tuple([typed[not _has_tensor(o)].call(o) for o in group])
+    functions = tuple([text for o in group for text in typed[not _has_tensor(o)].functions(o, name, _NAMINGS)])
     attributes = tuple(
         [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
     )
     call_kind, kind = _class_name(name, "call", namer), _class_name(name, "packet", namer)
-    return TypedPacket(name, call_kind, kind, alias, overloads, attributes)
+    return TypedPacket(name, call_kind, kind, alias, calls, functions, attributes)
 
 
 def _class_name(name: str, role: str, namer: Namer) -> str:
     """A name that leaves room on a line that has the attribute's, too."""
     return namer.claim(f"_{name[:_LONGEST]}_{role}")
+
+
+def _makes_leaves(view: OperatorView) -> bool:
+    """Whether the function makes a new tensor, which may require grad (`opwright.factories`)."""
+    names = [p.name for p in view.parameters]
+    is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
+    return is_factory and not view.schema.name.base.startswith(("_", "to"))
 
 
 def _has_tensor(view: OperatorView) -> bool:
@@ -172,6 +189,15 @@ def _spaced(declarations: Sequence[str]) -> list[str]:
     return [f"{text}\n" if text.endswith('"""') and at < last else text for at, text in enumerate(declarations)]
 
 
+def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
+    """Declarations of parameters by other names."""
+    found = []
+    for text in parameters:
+        name, colon, rest = text.partition(":")
+        found.append(f"{naming.get(name, name)}{colon}{rest}")
+    return found
+
+
 class _Typed:
     """Declarations with one spelling of Tensor."""
 
@@ -189,29 +215,56 @@ class _Typed:
         types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
         return words_in(types) | words_in(self._returns.values())
 
-    def signature(self, view: OperatorView, name: str) -> Signature:
-        """A stub or one overload of a packet."""
+    def call(self, view: OperatorView) -> str:
+        """The `__call__` of an operator or packet."""
+        return bracketed("def __call__(", ["_op", *self._parameters_of(view)], f"{self._tail(view)} ...", 4)
+
+    def functions(
+        self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]], *, lists: bool = False
+    ) -> tuple[str, ...]:
+        """A function, declared once for each naming that changes something; out variants have the schema's names.
+        `lists`: it returns the lists that operators return, where other functions make them tuples."""
+        parameters = self._one_by_one(view, self._parameters_of(view))
+        if _makes_leaves(view):
+            parameters.append(f"requires_grad: {self._builtins['bool']} = False")
+        found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
+        for naming in namings:
+            # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
+            wanted = naming.keys() - {"self", "input"}
+            if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
+                head = bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists), 0, 4)
+                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 4))
+            if view.schema.kind is SchemaKind.OUT:
+                break
+        return tuple(found.values())
+
+    def _parameters_of(self, view: OperatorView) -> list[str]:
         parameters = self._list(view.parameters)
         if view.schema.is_vararg:
             at = parameters.index("*") if "*" in parameters else len(parameters)
             parameters[at : at + 1] = ["*args: Any"]
-        tail = f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}:"
-        return Signature(
-            _documented(bracketed(f"def {name}(", self._one_by_one(view, parameters), tail, 0, 4), view, 4),
-            bracketed("def __call__(", ["_op", *parameters], f"{tail} ...", 4),
-        )
+        return parameters
+
+    def _tail(self, view: OperatorView, lists: bool = True) -> str:
+        if not lists and returns_list(view.schema):
+            return f") -> {self._builtins['tuple']}[{self._returned}, ...]:"
+        return f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}:"
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
         """The overloads of a method, `self` first."""
-        found: dict[str, None] = {}
+        found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
         for view in group:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
             others = [p for p in view.parameters if p.argument.name != "self"]
-            tail = f") -> {self._returned_by(view)}:"
-            head = bracketed(f"def {base}(", ["self", *self._one_by_one(view, self._list(others))], tail, 4, 4)
-            found[_documented(head, view, 8)] = None
-        return list(found)
+            tail = self._tail(view, lists=False)
+            parameters = self._one_by_one(view, self._list(others))
+            if _makes_leaves(view):
+                parameters.append(f"requires_grad: {self._builtins['bool']} = False")
+            for naming in _NAMINGS:
+                head = bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
+                found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
+        return list(found.values())
 
     def _one_by_one(self, view: OperatorView, parameters: Sequence[str]) -> list[str]:
         """Parameters with those of a list of ints that may come one by one."""

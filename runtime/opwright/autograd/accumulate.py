@@ -12,6 +12,7 @@ from opwright.autograd.gradients import add, aten
 from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
+from opwright.devices import shape_of
 from opwright.forks import note_before_forks, other_frames
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
@@ -83,14 +84,14 @@ def _stored(variable: Tensor, grad: Tensor, is_ours: bool) -> Tensor:
     if is_ours and array.base is None and sys.getrefcount(array) <= 3 and _lies(grad, wanted):
         if not grad.keys & GRAD and grad.extra is None:
             return grad
-    elif not grad.keys & GRAD and variable.ndim and wanted == contiguous_strides(variable.shape):
+    elif not grad.keys & GRAD and variable.ndim and wanted == contiguous_strides(shape_of(variable.array)):
         return wrap(np.array(array, order="C"))
     return _copied(variable, grad)
 
 
 def _copied(variable: Tensor, grad: Tensor) -> Tensor:
     wanted = _strides(variable)
-    if wanted == contiguous_strides(variable.shape):
+    if wanted == contiguous_strides(shape_of(variable.array)):
         from opwright.options import MemoryFormat
 
         result: Tensor = aten("clone")(grad, memory_format=MemoryFormat.contiguous_format)
@@ -99,7 +100,7 @@ def _copied(variable: Tensor, grad: Tensor) -> Tensor:
 
 
 def _strides(variable: Tensor) -> Shape:
-    shape, strides = variable.shape, variable.stride()
+    shape, strides = shape_of(variable.array), variable.stride()
     return strides if is_dense(shape, strides) else contiguous_strides(shape)
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from opwright.autograd import batched, engine
 from opwright.autograd.gradients import aten, ones_like
+from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, NoHistory
 from opwright.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright.tensor import Tensor
 
 __all__ = ["backward", "grad"]
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
 
 
@@ -40,7 +41,7 @@ def backward(
     if not wanted:
         raise RuntimeError("'inputs' argument to backward cannot be empty.")
     for tensor in wanted:
-        if tensor.requires_grad and not tensor.is_leaf:
+        if isinstance(tensor, Tensor) and tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
     engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=_targets(wanted), accumulates=True)
 
@@ -101,10 +102,10 @@ def _find_batched(
     return batched.stack([_find(roots, sample, targets, keeps, create_graph) for sample, keeps in each])
 
 
-def _as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
-    found = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+def _as_tuple(tensors: Tensors) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = (tensors,) if isinstance(tensors, Tensor | GradientEdge) else tuple(tensors)
     for tensor in found:
-        if not isinstance(tensor, Tensor):
+        if not isinstance(tensor, Tensor | GradientEdge):
             raise TypeError(f"expected a Tensor or a sequence of them, but got one of {type(tensor).__name__}")
     return found
 
@@ -128,7 +129,11 @@ def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | N
     return given
 
 
-def _root(index: int, tensor: Tensor, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+    if isinstance(tensor, GradientEdge):
+        if gradient is None:
+            raise RuntimeError(f"element {index} is a GradientEdge, whose gradient must be given")
+        return edge_of(tensor), gradient
     if gradient is None:
         _check_recorded(index, tensor)
         if tensor.numel() != 1:
@@ -158,9 +163,15 @@ def _check_recorded(index: int, tensor: Tensor) -> None:
         raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 
 
-def _targets(tensors: tuple[Tensor, ...]) -> list[Edge]:
+def _targets(tensors: tuple[Tensor | GradientEdge, ...]) -> list[Edge]:
     for tensor in tensors:
-        if not tensor.requires_grad:
+        if isinstance(tensor, Tensor) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return [_target(tensor) for tensor in tensors]
+
+
+def _target(tensor: Tensor | GradientEdge) -> Edge:
+    if isinstance(tensor, GradientEdge):
+        return edge_of(tensor)
     # (a view without history is used nowhere)
-    return [NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge for tensor in tensors]
+    return NoHistory(tensor) if type(tensor.edge) is NoHistory else tensor.edge

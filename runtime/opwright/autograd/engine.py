@@ -9,7 +9,9 @@ backward within a node's `apply`, run passes of their own.
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any, Final
 
 import numpy as np
@@ -22,10 +24,12 @@ from opwright.autograd.modes import with_recording, without_recording
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
 from opwright.state import active_modes, set_modes
 
-__all__ = ["run"]
+__all__ = ["current_pass", "run"]
 
 _ndarray: Final = np.ndarray
 Root = tuple[Edge, Any]
+_next_number: Final = itertools.count().__next__
+_current: Final[ContextVar[_Pass | None]] = ContextVar("opwright_backward_pass", default=None)
 
 
 def run(
@@ -44,6 +48,7 @@ def run(
     compute.
     """
     current = _Pass(keep_graph, targets, accumulates)
+    token = _current.set(current)
     outer = active_modes()
     set_modes(with_recording(outer) if create_graph else without_recording(outer))
     try:
@@ -55,14 +60,37 @@ def run(
         return current.captured(targets)
     finally:
         set_modes(outer)
+        _current.reset(token)
+
+
+def current_pass() -> _Pass:
+    """The backward pass that is running. Raises RuntimeError outside of one."""
+    found = _current.get()
+    if found is None:
+        raise RuntimeError("this hook is for gradients of a backward pass, and none is running")
+    return found
 
 
 class _Pass:
     """What is known in one backward pass."""
 
-    __slots__ = ("captures", "heap", "is_careful", "keep_graph", "leaves", "needed", "targets", "uses", "waiting")
+    __slots__ = (
+        "captures",
+        "heap",
+        "is_careful",
+        "keep_graph",
+        "leaves",
+        "needed",
+        "number",
+        "roots",
+        "targets",
+        "uses",
+        "waiting",
+    )
 
     def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool) -> None:
+        self.number = _next_number()
+        self.roots: Sequence[Edge] = ()
         self.keep_graph = keep_graph
         self.waiting: dict[int, list[Any]] = {}  # by sequence: a node and what arrived, a list for several outputs
         self.heap: list[int] = []
@@ -75,13 +103,18 @@ class _Pass:
             self.captures = {(node_of(edge), number_of(edge)): None for edge in targets}
         self.is_careful = anomaly.is_on()
 
-    def prepare(self, roots: Iterable[Edge]) -> None:
+    def prepare(self, roots: Sequence[Edge]) -> None:
         """Look through the graph beforehand, where that is needed: which nodes lead to targets, or when leaves are
         complete (their hooks run then, not at the end)."""
+        self.roots = roots
         if self.targets is not None:
             self.needed = _leading_to(self.targets, roots)
         elif AccumulateGrad.is_watched:
             self.uses = _count_uses(roots)
+
+    def reached(self) -> set[Node]:
+        """The nodes whose gradients the pass computes."""
+        return _reachable(self.roots) if self.needed is None else self.needed
 
     def start(self, edge: Edge, grad: Any) -> None:
         """Begin at a root, unless it leads to no target."""

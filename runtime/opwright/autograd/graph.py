@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, register_multi_grad_hook
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
-from opwright.autograd.saved import saved_tensors_hooks
+from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
 from opwright.tensor import Tensor
 
-__all__ = ["AccumulateGrad", "Node", "increment_version", "saved_tensors_hooks"]
+__all__ = [
+    "AccumulateGrad", "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -17,3 +21,12 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     count."""
     for each in (tensor,) if isinstance(tensor, Tensor) else tensor:
         _increment_version(each)
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """In the block, nodes keep tensors of other devices in the CPU's memory, and bring them back for backward."""
+
+    __slots__ = ()
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda kept: kept[1].to(kept[0]))

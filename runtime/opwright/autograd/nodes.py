@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from opwright.autograd.hooks import RemovableHandle, add_hook
-from opwright.devices import Array, Device
+from opwright.devices import Array, Device, shape_of
 from opwright.dtypes import INEXACT, DType
 from opwright.errors import ContractError
 from opwright.kernel_errors import gradient_text, recorded_by, shown
@@ -255,7 +255,7 @@ class AccumulateGrad(Node):
         """Take over the leaf's memory, shape and dtype, which an assignment to `data` changes."""
         self._variable = weakref.ref(variable)
         self._array: Array = variable.array
-        self.shape = variable.shape
+        self.shape = shape_of(variable.array)
         self.dtype = variable.dtype
 
     def follow(self, variable: Tensor) -> AccumulateGrad:

@@ -23,6 +23,7 @@ from opwright.autograd.nodes import (
     number_of,
 )
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
+from opwright.devices import shape_of
 from opwright.dtypes import INEXACT
 from opwright.keys import GRAD, INFERENCE, VIEW
 from opwright.signature import Signature
@@ -83,7 +84,7 @@ def record(result: Tensor, node: Node) -> Tensor:
     cannot have a gradient gets no history."""
     node.sequence = next_sequence()
     node.extra = None
-    node.shape = result.shape
+    node.shape = shape_of(result.array)
     node.dtype = dtype = result.dtype
     if dtype not in INEXACT:
         return result
@@ -232,7 +233,7 @@ def rebase_history(tensor: Tensor, node: Node) -> Tensor:
     """
     node.sequence = next_sequence()
     node.extra = None
-    node.shape = tensor.shape
+    node.shape = shape_of(tensor.array)
     node.dtype = dtype = tensor.dtype
     if dtype not in INEXACT:
         return tensor

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final
@@ -22,8 +23,9 @@ from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
 __all__ = [
-    "Saved", "note_detached", "note_tangent", "save", "save_all", "save_optional", "save_original", "save_result",
-    "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
+    "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",
+    "save_original", "save_result", "save_results", "saved_tensors_hooks", "unpack", "unpack_all",
+    "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -31,6 +33,7 @@ _ABSENT: Final = ()  # an optional tensor that was not given; None is one that w
 
 _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
+_disabled: Final[ContextVar[str]] = ContextVar("opwright_saved_tensors_hooks_disabled", default="")
 _lock: Final = RegistryLock()
 _blocks = 0  # how many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read
 
@@ -280,6 +283,8 @@ class saved_tensors_hooks:
 
     def __enter__(self) -> None:
         global _blocks
+        if reason := _disabled.get():
+            raise RuntimeError(reason)
         outer = _hooks.get()
         self._outer.append(outer)
         _hooks.set((*outer, self._hooks))
@@ -293,3 +298,15 @@ class saved_tensors_hooks:
         _hooks.set(self._outer.pop())
         with _lock:
             _blocks -= 1
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """In the block, `saved_tensors_hooks` raises RuntimeError with this message; so does a block within hooks."""
+    if _hooks.get():
+        raise RuntimeError(error_message)
+    token = _disabled.set(error_message)
+    try:
+        yield
+    finally:
+        _disabled.reset(token)

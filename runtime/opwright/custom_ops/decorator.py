@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from numpy.typing import NDArray
 
 from opwright import _schema
 from opwright.custom_ops.definition import CustomOpDef, DeviceTypes
@@ -14,8 +16,44 @@ from opwright.tags import Tag, as_tags
 __all__ = ["custom_op"]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
+class Define(Protocol):
+    """The decorator, for type checkers. A function on arrays is an operator on Tensors, too, which its annotations do
+    not say: what it takes and returns stays open."""
+
+    @overload
+    def __call__(self, function: Callable[..., NDArray[Any]], /) -> CustomOpDef[..., Any]: ...
+    @overload
+    def __call__(self, function: Callable[..., tuple[NDArray[Any], ...]], /) -> CustomOpDef[..., Any]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> CustomOpDef[P, R]: ...
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> Define: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[P, R],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] | None = (),
+) -> CustomOpDef[P, R]: ...
 def custom_op(
     name: str,
     fn: Function | None = None,
@@ -40,7 +78,7 @@ def custom_op(
     """
     _check_name(name)
 
-    def define(function: Function) -> CustomOpDef:
+    def define(function: Function) -> CustomOpDef[..., Any]:
         known = as_tags(tags)
         parts = infer(function, mutates_args, known) if schema is None else _given(name, schema, mutates_args, known)
         return CustomOpDef(name, function, parts, device_types, known)

@@ -8,7 +8,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
 from opwright.custom_ops import vmap_rules
@@ -33,17 +33,20 @@ __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]
 
 Function = Callable[..., Any]
 DeviceTypes = str | Sequence[str] | None
-_definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef]] = weakref.WeakValueDictionary()
+P = ParamSpec("P")
+R = TypeVar("R")
+_definitions: Final[weakref.WeakValueDictionary[str, CustomOpDef[..., Any]]] = weakref.WeakValueDictionary()
 
 
-class CustomOpDef:
-    """A custom operator: call it, and register more of it. `custom_op` makes it.
+class CustomOpDef(Generic[P, R]):
+    """A custom operator: call it, and register more of it. `custom_op` makes it. `P` and `R` are the parameters and the
+    result of its function, for type checkers.
 
     `__call__` is the operator's stub, once it is rendered: a slot, so that no function of ours stands in between.
     """
 
     __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Function
+    __call__: Callable[P, R]
 
     def __init__(
         self, name: str, function: Function, schema: InferredSchema, device_types: DeviceTypes, tags: tuple[Tag, ...]
@@ -55,7 +58,7 @@ class CustomOpDef:
         self.__call__ = functools.partial(_call_first, weakref.ref(self))
         self._qualname = name
         self._schema = schema
-        self._earlier: weakref.ref[CustomOpDef] | None = None
+        self._earlier: weakref.ref[CustomOpDef[..., Any]] | None = None
         keys = keys_of_devices(device_types, schema.arguments, name)
         tags = tags if Tag.pt2_compliant_tag in tags else (*tags, Tag.pt2_compliant_tag)
         with lock:
@@ -76,7 +79,7 @@ class CustomOpDef:
         operator = self._opoverload
         return operators.get(operator.name) is operator
 
-    def _replace(self, earlier: CustomOpDef, schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
+    def _replace(self, earlier: CustomOpDef[..., Any], schema: InferredSchema, tags: tuple[Tag, ...]) -> None:
         """Take the place of a definition that was made in the same place: a cell that is run again, a module that is
         reloaded."""
         old, new = earlier.__wrapped__, self.__wrapped__
@@ -99,7 +102,7 @@ class CustomOpDef:
             self._registered = Registered(_new_operator(self._qualname, new, schema, tags))
             registered.give_way(self._registered)
         self._earlier = weakref.ref(earlier)
-        known: CustomOpDef | None = earlier
+        known: CustomOpDef[..., Any] | None = earlier
         while known is not None:
             known.__call__ = functools.partial(_call_first, weakref.ref(known))
             known = None if known._earlier is None else known._earlier()
@@ -264,14 +267,14 @@ class CustomOpDef:
             wrapper = Wrapper(functools.partial(casting, dict(self._autocast)))
             self._registered.current().put("autocast", DispatchKey.Autocast, wrapper)
 
-    def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef], tuple[str, str]]:
+    def __reduce__(self) -> tuple[Callable[[str, str], CustomOpDef[..., Any]], tuple[str, str]]:
         return _restore, (self._qualname, self.__module__)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
 
-def _call_first(definition: weakref.ref[CustomOpDef], /, *args: Any, **kwargs: Any) -> Any:
+def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, **kwargs: Any) -> Any:
     """Call an operator whose stub may not be rendered yet."""
     found = definition()
     assert found is not None  # it is being called
@@ -309,7 +312,7 @@ def _place(function: Function) -> tuple[str, ...]:
     return module, name, "" if is_cell else file
 
 
-def find_definition(op: object) -> CustomOpDef | None:
+def find_definition(op: object) -> CustomOpDef[..., Any] | None:
     """The custom operator of that name, or that the operator belongs to; None if it is none."""
     if isinstance(op, CustomOpDef):
         return op
@@ -318,7 +321,7 @@ def find_definition(op: object) -> CustomOpDef | None:
     return found if found is not None and found._is_defined() else None
 
 
-def _restore(name: str, module: str) -> CustomOpDef:
+def _restore(name: str, module: str) -> CustomOpDef[..., Any]:
     """A custom operator that was pickled by name: its module defines it."""
     found = find_definition(name)
     if found is None:

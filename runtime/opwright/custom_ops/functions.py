@@ -25,7 +25,7 @@ from opwright.registry import Removable, register
 __all__ = ["register_autocast", "register_autograd", "register_kernel", "register_torch_dispatch", "register_vmap"]
 
 Function = Callable[..., Any]
-Op = str | Operator | CustomOpDef
+Op = str | Operator | CustomOpDef[..., Any]
 
 
 def register_kernel(

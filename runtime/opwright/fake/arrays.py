@@ -87,13 +87,14 @@ class MetaArray:
     their roots are one. Sizes, strides and offset may be symbolic.
     """
 
-    __slots__ = ("base", "dtype", "offset", "place", "shape", "strides")
+    __slots__ = ("base", "constant", "dtype", "offset", "place", "shape", "strides")
     shape: Shape
     strides: Shape
     dtype: DType
     place: Place
     offset: int
     base: MetaArray | None
+    constant: Any  # of `tensor(4.0)` in a FakeTensorMode: its only element; not set elsewhere
 
     @property
     def itemsize(self) -> int:

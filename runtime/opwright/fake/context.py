@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from opwright.dtypes import COMPLEX, FLOATING, bool_
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake.arrays import MetaArray, Place
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD
 
 if TYPE_CHECKING:
     from opwright.fake.modes import FakeTensorMode
     from opwright.symbolic import ShapeEnv
+    from opwright.tensor import Tensor
 
-__all__ = ["FakeContext", "dynamic_size", "no_data", "read_item", "running"]
+__all__ = ["FakeContext", "constant_of", "dynamic_size", "no_data", "read_item", "running"]
 
 
 class FakeContext:
@@ -80,6 +82,15 @@ def read_item(array: MetaArray, what: str) -> Any:
     if dtype in FLOATING:
         return env.create_unbacked_symfloat()
     return env.create_unbacked_symint(min=-(2**63), max=2**63 - 1)
+
+
+def constant_of(tensor: Tensor) -> Any:
+    """The only element of a tensor that a FakeTensorMode made of a Python number, unless it was written to; None
+    where it is not known."""
+    extra = tensor.extra
+    is_as_made = extra is None or extra.storage is None or extra.storage.version == 0
+    is_counted = tensor.keys & (AUTOGRAD | ADINPLACEORVIEW)
+    return getattr(tensor.array, "constant", None) if is_as_made and is_counted else None
 
 
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:

@@ -7,8 +7,11 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from opwright import layouts
 from opwright.devices import Device, as_device
+from opwright.dtypes import REDUCED
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
@@ -154,6 +157,8 @@ class FakeTensor(Tensor, metaclass=_FakeTensorType):
 
     __slots__ = ()
 
+    fake_mode: FakeTensorMode  # (of every Tensor, for there is no class of fake ones: `Valued`)
+
     def __new__(cls, *args: object, **kwargs: object) -> FakeTensor:
         """Refuse: fake tensors come from a mode."""
         raise TypeError("FakeTensor is not to be made by itself: use FakeTensorMode().from_tensor(tensor)")
@@ -182,7 +187,11 @@ def new_place(device: object = None) -> Place:
 
 def as_fake_on(tensor: Tensor, device: object) -> Tensor:
     """A new tensor's stand-in on a device, the tensor's own for None."""
-    return _stand_in(tensor, new_place(tensor.device if device is None else device))
+    made = _stand_in(tensor, new_place(tensor.device if device is None else device))
+    array = tensor.array
+    if type(array) is np.ndarray and array.size == 1:
+        made.array.constant = (array.astype(np.float32) if array.dtype in REDUCED else array).item()
+    return made
 
 
 def as_fake_beside(tensor: Tensor, other: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Operators that are made of others. They see what the caller passed: Tensors, or plain arrays, of any device."""
+"""Operators that are made of others. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opwright.tensor import Tensor, wrap, wrap_view
 from opwright.view_layouts import infer_size, view_strides
 
 Array = Any
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def array_of(operand: Operand) -> Array:

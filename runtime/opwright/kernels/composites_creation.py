@@ -1,4 +1,4 @@
-"""Factories that are made of others. They see what the caller passed: Tensors, or plain arrays, of any device."""
+"""Factories that are made of others. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from opwright.promotion import NUMBERS
 from opwright.state import below_adinplaceorview
 from opwright.tensor import Tensor
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 Number = complex
 OWN_DEVICES = ("cpu", "cuda", "meta")
 

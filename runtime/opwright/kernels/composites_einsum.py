@@ -10,7 +10,7 @@ from typing import Any
 import opwright
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 _ELLIPSIS = "..."
 
 

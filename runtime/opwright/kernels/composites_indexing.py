@@ -1,5 +1,4 @@
-"""Indexing operators that are made of others. They see what the caller passed: Tensors, or plain arrays, of any
-device."""
+"""Indexing operators that are made of others. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import opwright
 from opwright import layouts
 from opwright.dtypes import as_dtype
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def take_along_dim(self: Operand, indices: Operand, dim: int | None) -> Operand:

@@ -1,5 +1,4 @@
-"""Putting tensors together, and padding, by way of other operators. They see what the caller passed: Tensors, or plain
-arrays, of any device."""
+"""Putting tensors together, and padding, by way of other operators. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from opwright.dtypes import as_dtype
 from opwright.errors import DispatchError
 from opwright.rules.padding import check_pairs, padded_shape
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 # Stacks

@@ -16,7 +16,7 @@ Operand = Any
 def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
     """input @ weight.T + bias, over the last dimension."""
     aten = opwright.ops.aten
-    if not input.shape or not weight.shape:
+    if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {len(input.shape)}D and "
             f"{len(weight.shape)}D"
@@ -24,7 +24,7 @@ def linear(input: Operand, weight: Operand, bias: Operand | None) -> Operand:
     turned = aten.t(weight)
     if bias is None:
         return aten.matmul(input, turned)
-    if len(input.shape) == 2:
+    if input.ndim == 2:
         return aten.addmm(bias, input, turned)
     product = aten.matmul(input, turned)
     if as_dtype(bias.dtype) != as_dtype(product.dtype):

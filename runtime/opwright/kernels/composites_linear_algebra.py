@@ -1,4 +1,4 @@
-"""Linear algebra that is made of decompositions. It sees Tensors, or plain arrays, of any device."""
+"""Linear algebra that is made of decompositions. It sees Tensors of any device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opwright.keys import TANGENT
 from opwright.operands import check_matrices, check_square
 from opwright.sizes import holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def _adjoint(operand: Operand) -> Operand:

@@ -1,4 +1,4 @@
-"""Losses that are made of other operators, for every device. They see Tensors or plain arrays.
+"""Losses that are made of other operators, for every device. They see Tensors.
 
 `reduction` is 0 (none), 1 (mean) or 2 (sum).
 """
@@ -12,7 +12,7 @@ from opwright import layouts
 from opwright.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright.sizes import holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def _reduced(losses: Operand, reduction: int) -> Operand:

@@ -1,4 +1,4 @@
-"""Norms of matrices, condition numbers and distances. They see Tensors, or plain arrays, of any device."""
+"""Norms of matrices, condition numbers and distances. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright import layouts
 from opwright.operands import check_inexact, check_matrices, check_square
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 Order = Any  # a number, `fro` or `nuc`
 
 _ORDERS = (1, -1, 2, -2, inf, -inf, "fro", "nuc")

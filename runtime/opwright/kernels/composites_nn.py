@@ -1,4 +1,4 @@
-"""Operators of neural networks that are made of others, for every device. They see Tensors or plain arrays."""
+"""Operators of neural networks that are made of others, for every device. They see Tensors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import opwright
 from opwright.sizes import guard_or_true, holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 # Activations

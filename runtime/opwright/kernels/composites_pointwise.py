@@ -8,7 +8,7 @@ from typing import Any
 import opwright
 from opwright.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
 
-Operand = Any  # a Tensor, a plain array or a number: what comes out is of the kind that went in
+Operand = Any  # a Tensor or a number
 
 
 def positive(self: Operand) -> Operand:

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices that are made of others. They see Tensors, or plain arrays, of any device."""
+"""Products of vectors and matrices that are made of others. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opwright import layouts
 from opwright.operands import check_inexact, check_square
 from opwright.sizes import guard_or_false, holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def matmul(self: Operand, other: Operand) -> Operand:

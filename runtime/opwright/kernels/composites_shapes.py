@@ -1,4 +1,4 @@
-"""Views made of other views. They see what the caller passed: Tensors, or plain arrays, of any device."""
+"""Views made of other views. They see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright.dtypes import COMPLEX, as_dtype, int64
 from opwright.sizes import holds
 from opwright.view_layouts import infer_size
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 # Transposes and complex parts

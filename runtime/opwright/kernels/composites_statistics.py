@@ -1,4 +1,4 @@
-"""Statistics that are made of other operators: they see Tensors or plain arrays, of any device."""
+"""Statistics that are made of other operators: they see Tensors of any device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opwright.dtypes import INEXACT, as_dtype, bool_, float32, float64
 from opwright.operands import NUMBERS
 from opwright.sizes import guard_or_false, guard_or_true, holds
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def nanmean(self: Operand, dim: Sequence[int] | None, keepdim: bool, dtype: Any) -> Operand:

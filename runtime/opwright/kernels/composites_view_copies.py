@@ -1,5 +1,4 @@
-"""The copying counterparts of views: what the view shows, as a new contiguous tensor. They see what the caller passed:
-Tensors, or plain arrays, of any device."""
+"""The copying counterparts of views: what the view shows, as a new contiguous tensor, of Tensors on any device."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Any
 
 import opwright
 
-Operand = Any  # a Tensor or a plain array: what comes out is of the kind that went in
+Operand = Any  # a Tensor
 
 
 def _copied(view: Operand) -> Operand:

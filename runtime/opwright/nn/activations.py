@@ -14,9 +14,7 @@ __all__ = [
     "celu_",
     "elu",
     "elu_",
-    "gelu",
     "glu",
-    "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
@@ -24,9 +22,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "log_softmax",
-    "logsigmoid",
     "mish",
-    "prelu",
     "relu",
     "relu6",
     "relu_",
@@ -38,8 +34,6 @@ __all__ = [
     "silu",
     "softmax",
     "softmin",
-    "softplus",
-    "softshrink",
     "softsign",
     "tanh",
     "tanhshrink",
@@ -87,11 +81,6 @@ def leaky_relu(input: A, negative_slope: float = 0.01, inplace: bool = False) ->
     return opwright.leaky_relu_(input, negative_slope) if inplace else opwright.leaky_relu(input, negative_slope)
 
 
-def prelu(input: A, weight: A) -> A:
-    """`leaky_relu` with a learned slope: one, or one for each channel."""
-    return opwright.prelu(input, weight)
-
-
 def rrelu(input: A, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> A:
     """`leaky_relu` with slopes drawn from [lower, upper) when training, with their mean else."""
     if inplace:
@@ -109,11 +98,6 @@ def mish(input: A, inplace: bool = False) -> A:
     return opwright.mish_(input) if inplace else opwright.mish(input)
 
 
-def gelu(input: A, approximate: str = "none") -> A:
-    """`input` times the normal distribution function at it: exactly ("none") or through tanh ("tanh")."""
-    return opwright.gelu(input, approximate=approximate)
-
-
 def hardsigmoid(input: A, inplace: bool = False) -> A:
     """relu6(input + 3) / 6."""
     return opwright.hardsigmoid_(input) if inplace else opwright.hardsigmoid(input)
@@ -124,24 +108,9 @@ def hardswish(input: A, inplace: bool = False) -> A:
     return opwright.hardswish_(input) if inplace else opwright.hardswish(input)
 
 
-def hardshrink(input: A, lambd: float = 0.5) -> A:
-    """0 within [-lambd, lambd], else `input`."""
-    return opwright.hardshrink(input, lambd)
-
-
-def softshrink(input: A, lambd: float = 0.5) -> A:
-    """`input`, moved towards zero by `lambd` and not beyond."""
-    return opwright.softshrink(input, lambd)
-
-
 def tanhshrink(input: A) -> A:
     """input - tanh(input)."""
     return opwright.sub(input, opwright.tanh(input))
-
-
-def softplus(input: A, beta: float = 1, threshold: float = 20) -> A:
-    """log(1 + exp(beta * input)) / beta; `input` where beta * input is above the threshold."""
-    return opwright.softplus(input, beta, threshold)
 
 
 def softsign(input: A) -> A:
@@ -159,11 +128,6 @@ def threshold(input: A, threshold: float, value: float, inplace: bool = False) -
 def glu(input: A, dim: int = -1) -> A:
     """The first half along `dim`, times the sigmoid of the second."""
     return opwright.glu(input, dim)
-
-
-def logsigmoid(input: A) -> A:
-    """log(sigmoid(input))."""
-    return opwright.log_sigmoid(input)
 
 
 def sigmoid(input: A) -> A:

@@ -10,21 +10,11 @@ from opwright.nn.annotations import A
 
 __all__ = [
     "bilinear",
-    "channel_shuffle",
     "embedding",
     "gumbel_softmax",
-    "linear",
-    "one_hot",
     "pad",
-    "pixel_shuffle",
-    "pixel_unshuffle",
     "scaled_dot_product_attention",
 ]
-
-
-def linear(input: A, weight: A, bias: A | None = None) -> A:
-    """input @ weight.T + bias."""
-    return opwright.linear(input, weight, bias)
 
 
 def bilinear(input1: A, input2: A, weight: A, bias: A | None = None) -> A:
@@ -55,11 +45,6 @@ def embedding(
     if max_norm is not None:
         opwright.embedding_renorm_(weight, input, max_norm, norm_type)
     return opwright.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
-
-
-def one_hot(tensor: A, num_classes: int = -1) -> A:
-    """1 at the class that an element names and 0 at all others, in a new last dimension."""
-    return opwright.one_hot(tensor, num_classes)
 
 
 def scaled_dot_product_attention(
@@ -96,18 +81,3 @@ def gumbel_softmax(logits: A, tau: float = 1, hard: bool = False, eps: float = 1
 def pad(input: A, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> A:
     """More elements around the last dimensions: of one value, or "reflect", "replicate", "circular"."""
     return opwright.pad(input, pad, mode, value)
-
-
-def pixel_shuffle(input: A, upscale_factor: int) -> A:
-    """(*, C * r * r, H, W) made (*, C, H * r, W * r)."""
-    return opwright.pixel_shuffle(input, upscale_factor)
-
-
-def pixel_unshuffle(input: A, downscale_factor: int) -> A:
-    """(*, C, H * r, W * r) made (*, C * r * r, H, W)."""
-    return opwright.pixel_unshuffle(input, downscale_factor)
-
-
-def channel_shuffle(input: A, groups: int) -> A:
-    """The channels of the groups, one from each in turn."""
-    return opwright.channel_shuffle(input, groups)

@@ -9,7 +9,6 @@ import opwright
 from opwright.nn.annotations import A
 
 __all__ = [
-    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
@@ -18,9 +17,6 @@ __all__ = [
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_with_indices",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
@@ -93,23 +89,6 @@ def adaptive_max_pool1d_with_indices(input: A, output_size: Sizes, return_indice
     return opwright.adaptive_max_pool1d(input, _sizes(output_size, input.shape, 1))
 
 
-def avg_pool1d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> A:
-    """The means of windows over 1 dimension."""
-    return opwright.avg_pool1d(input, kernel_size, _steps(stride), padding, ceil_mode, count_include_pad)
-
-
-def adaptive_avg_pool1d(input: A, output_size: Sizes) -> A:
-    """The means of as many windows as the output has elements."""
-    return opwright.adaptive_avg_pool1d(input, _sizes(output_size, input.shape, 1))
-
-
 def lp_pool1d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
     """The norms of windows over 1 dimension."""
     means = opwright.avg_pool1d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
@@ -153,21 +132,6 @@ def adaptive_max_pool2d(input: A, output_size: Sizes, return_indices: bool = Fal
 def adaptive_max_pool2d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
     """The maxima of as many windows as the output has elements, and where they stand."""
     return opwright.adaptive_max_pool2d(input, _sizes(output_size, input.shape, 2))
-
-
-def avg_pool2d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> A:
-    """The means of windows over 2 dimensions."""
-    return opwright.avg_pool2d(
-        input, kernel_size, _steps(stride), padding, ceil_mode, count_include_pad, divisor_override
-    )
 
 
 def adaptive_avg_pool2d(input: A, output_size: Sizes) -> A:
@@ -218,21 +182,6 @@ def adaptive_max_pool3d(input: A, output_size: Sizes, return_indices: bool = Fal
 def adaptive_max_pool3d_with_indices(input: A, output_size: Sizes, return_indices: bool = False) -> tuple[A, A]:
     """The maxima of as many windows as the output has elements, and where they stand."""
     return opwright.adaptive_max_pool3d(input, _sizes(output_size, input.shape, 3))
-
-
-def avg_pool3d(
-    input: A,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> A:
-    """The means of windows over 3 dimensions."""
-    return opwright.avg_pool3d(
-        input, kernel_size, _steps(stride), padding, ceil_mode, count_include_pad, divisor_override
-    )
 
 
 def adaptive_avg_pool3d(input: A, output_size: Sizes) -> A:

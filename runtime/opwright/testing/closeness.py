@@ -80,7 +80,9 @@ def _tensor_difference(
 ) -> str | None:
     where = f" at {at}" if at else ""
     if actual.shape != expected.shape:
-        return f"The values for attribute 'shape' do not match{where}: {actual.shape} != {expected.shape}."
+        return (
+            f"The values for attribute 'shape' do not match{where}: {tuple(actual.shape)} != {tuple(expected.shape)}."
+        )
     for name in checks:
         a, b = (each.stride() if name == "stride" else getattr(each, name) for each in (actual, expected))
         if a != b:

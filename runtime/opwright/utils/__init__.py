@@ -1,5 +1,5 @@
-"""PyTorch's place for dispatch modes."""
+"""PyTorch's place for dispatch modes, trees of values and checkpoints."""
 
-from opwright.utils import _python_dispatch
+from opwright.utils import _python_dispatch, _pytree, checkpoint
 
-__all__ = ["_python_dispatch"]
+__all__ = ["_python_dispatch", "_pytree", "checkpoint"]

@@ -72,7 +72,9 @@ def tensor_difference(fake: Operand, real: Operand, values: Values) -> str | Non
     if one.device != other.device:
         return _mismatch("Device", real.name, one.device, other.device)
     if one.dim() != other.dim():
-        return _mismatch("Rank", real.name, f"{one.dim()}, of {_shown(one.shape)}", f"{other.dim()}, of {other.shape}")
+        return _mismatch(
+            "Rank", real.name, f"{one.dim()}, of {_shown(one.shape)}", f"{other.dim()}, of {tuple(other.shape)}"
+        )
     for dim, (size, wanted) in enumerate(zip(one.shape, other.shape, strict=True)):
         if at(size, values) != wanted:
             return _mismatch("Shape", f"{real.name}, dimension {dim}", _shown(one.shape), _shown(other.shape))

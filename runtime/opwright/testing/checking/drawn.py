@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from opwright.autograd import enable_grad
 from opwright.custom_ops import CustomOpDef
@@ -37,7 +38,7 @@ class Failure:
 
 
 def opcheck_all(
-    op: Operator | Packet | CustomOpDef | str,
+    op: Operator | Packet | CustomOpDef[..., Any] | str,
     *,
     test_utils: str | Sequence[str] | None = None,
     raise_exception: bool = True,
@@ -73,9 +74,17 @@ def opcheck_all(
 
 
 def _listed(operator: Operator, failures: list[Failure], count: int) -> str:
+    """All failures, those of one test with one message once."""
+    groups: dict[tuple[str, str], list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault((failure.test, f"{type(failure.error).__name__}: {failure.error}"), []).append(failure)
     lines = [f"opcheck_all({operator.name}): {len(failures)} tests failed, with {count} samples"]
-    lines += map(str, failures[:_MOST_SHOWN])
-    return "\n".join(lines + [f"... and {len(failures) - _MOST_SHOWN} more"] * (len(failures) > _MOST_SHOWN))
+    for group in list(groups.values())[:_MOST_SHOWN]:
+        lines.append(str(group[0]))
+        if len(group) > 1:
+            lines.append(f"    … and {len(group) - 1} more like it, {group[1].test} with {group[1].sample} for one")
+    more = len(failures) - sum(map(len, list(groups.values())[:_MOST_SHOWN]))
+    return "\n".join(lines + [f"… and {more} more"] * (more > 0))
 
 
 def draw_samples(operator: Operator) -> list[Sample]:

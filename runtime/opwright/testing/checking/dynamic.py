@@ -12,12 +12,11 @@ from typing import Any
 from opwright.autograd import enable_grad, no_grad
 from opwright.errors import ContractError, DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
-from opwright.generator import generator_of
 from opwright.results import share_memory
 from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
 from opwright.tensor import Tensor
-from opwright.testing.checking.calls import Call, Operand, results_of
+from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.comparison import difference, tensor_difference
 from opwright.testing.checking.fakes import call_fake, may_refuse
 from opwright.testing.checking.registration import gradients, incoming_gradients
@@ -62,14 +61,8 @@ def _check_values(call: Call, atol: float | None, rtol: float | None) -> None:
 
 
 def _run(call: Call) -> Any:
-    """The result, with random numbers drawn as the last and the next run of the call draw them."""
-    generators = [generator_of(kind) for kind in {operand.tensor.device for operand in call.operands}]
-    states = [generator.get_state() for generator in generators]
-    try:
+    with drawing_again(call):
         return call()
-    finally:
-        for generator, state in zip(generators, states, strict=True):
-            generator.set_state(state)
 
 
 def _outputs(call: Call, result: Any) -> list[Operand]:

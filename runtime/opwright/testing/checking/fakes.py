@@ -14,33 +14,40 @@ from opwright.symbolic import ShapeEnv
 from opwright.tags import Tag
 from opwright.testing.checking.calls import Call
 from opwright.testing.checking.comparison import difference
+from opwright.testing.checking.other_sizes import with_other_sizes
 
 __all__ = ["call_fake", "check_fake", "may_refuse"]
 
 
 def check_fake(call: Call) -> None:
-    """Raise ContractError where the fake kernel is missing, or says something else than the operator does; what it
-    raises, where it raises."""
+    """Raise ContractError where the fake kernel is missing, or says something else than the operator does, with the
+    sizes of the sample, symbolic ones, or others; what it raises, where it raises."""
     with no_grad():
-        real = call.copied()
-        wanted = real()
-        for env in (None, ShapeEnv()):
-            mode = FakeTensorMode(shape_env=env)
-            original = call.copied()
-            fake = original.converted(mode.from_tensor)
-            try:
-                found = call_fake(fake, mode)
-            except (DataDependentOutputError, DynamicOutputShapeError) as error:
-                if may_refuse(call.operator, error, env):
-                    continue
-                raise
-            problem = difference(fake, found, real, wanted, env)
-            if problem is not None:
-                kind = "" if env is None else ", with symbolic sizes"
-                raise ContractError(
-                    f"the fake kernel of {call.operator.name} is wrong{kind}: {problem}\n"
-                    f"Declaration: {call.operator.name}{call.operator.declaration}"
-                )
+        for env, kind in ((None, ""), (ShapeEnv(), ", with symbolic sizes")):
+            _compare(call, env, kind)
+        for resized in with_other_sizes(call):
+            shapes = " and ".join(f"{each.name} of shape {each.tensor.shape}" for each in resized.operands)
+            _compare(resized, None, f" with other sizes than the sample's, {shapes}")
+
+
+def _compare(call: Call, env: ShapeEnv | None, kind: str) -> None:
+    real = call.copied()
+    wanted = real()
+    mode = FakeTensorMode(shape_env=env)
+    original = call.copied()
+    fake = original.converted(mode.from_tensor)
+    try:
+        found = call_fake(fake, mode)
+    except (DataDependentOutputError, DynamicOutputShapeError) as error:
+        if may_refuse(call.operator, error, env):
+            return
+        raise
+    problem = difference(fake, found, real, wanted, env)
+    if problem is not None:
+        raise ContractError(
+            f"the fake kernel of {call.operator.name} is wrong{kind}: {problem}\n"
+            f"Declaration: {call.operator.name}{call.operator.declaration}"
+        )
 
 
 def may_refuse(operator: Operator, error: Exception, env: ShapeEnv | None) -> bool:

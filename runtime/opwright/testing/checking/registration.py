@@ -8,9 +8,12 @@ from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNo
 from opwright.autograd.recording import check_inplace
 from opwright.dispatcher import Operator
 from opwright.errors import ContractError
+from opwright.tags import Tag
 from opwright.tensor import Tensor
-from opwright.testing.checking.calls import Call, Operand, results_of
+from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
 from opwright.testing.checking.observing import Contents
+from opwright.testing.checking.other_sizes import with_other_sizes
+from opwright.testing.closeness import assert_close
 
 __all__ = ["check_registration", "differentiable", "gradients", "incoming_gradients"]
 
@@ -29,6 +32,10 @@ def check_registration(call: Call) -> None:
         if not _has_autograd_kernel(call):
             _refuse_other_history(copied, results)
         _check_backward(copied, differentiable(results))
+        if differentiable(results):
+            _check_again(call)
+            for resized in with_other_sizes(call):
+                _check_other_sizes(resized)
 
 
 def _refuse_written_leaves(call: Call) -> None:
@@ -89,12 +96,60 @@ def incoming_gradients(results: list[Operand]) -> list[Operand]:
     ]
 
 
-def gradients(call: Call, results: list[Operand], incoming: list[Operand]) -> list[tuple[Operand, Tensor | None]]:
+def gradients(
+    call: Call, results: list[Operand], incoming: list[Operand], *, retain_graph: bool = False
+) -> list[tuple[Operand, Tensor | None]]:
     """The inputs that require grad, each with its gradient, if it has one, from those of these results."""
     inputs = [operand for operand in call.operands if operand.tensor.requires_grad]
     outputs, given = [each.tensor for each in results], [each.tensor for each in incoming]
-    found = grad(outputs, [each.tensor for each in inputs], given, allow_unused=True)
+    found = grad(outputs, [each.tensor for each in inputs], given, retain_graph, allow_unused=True)
     return list(zip(inputs, found, strict=True))
+
+
+def _check_again(call: Call) -> None:
+    """Raise ContractError where a second backward pass gives other gradients: of the same call, and of one just like
+    it."""
+    if Tag.nondeterministic_seeded in call.operator.tags:
+        return
+    found = []
+    for _ in range(2):
+        copied = call.copied(may_require_grad=True)
+        with drawing_again(copied):
+            results = differentiable(results_of(call.operator, copied()))
+            incoming = incoming_gradients(results)
+            found += [gradients(copied, results, incoming, retain_graph=True) for _ in range(2)]
+    for again, how in ((found[1], "of the same call"), (found[2], "of an equal call")):
+        for (operand, first), (_, second) in zip(found[0], again, strict=True):
+            if not _is_equal(first, second):
+                raise ContractError(
+                    f"the backward pass of {call.operator.name} gives another gradient of {operand.name} when it runs "
+                    f"again {how}: it depends on something that it changed, which is neither saved by setup_context "
+                    "nor one of the incoming gradients"
+                )
+
+
+def _is_equal(first: Tensor | None, second: Tensor | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    try:
+        assert_close(first, second, equal_nan=True)
+    except AssertionError:
+        return False
+    return True
+
+
+def _check_other_sizes(call: Call) -> None:
+    """Raise ContractError where a backward pass raises that runs with the sizes of the sample."""
+    copied = call.copied(may_require_grad=True)
+    results = differentiable(results_of(call.operator, copied()))
+    try:
+        gradients(copied, results, incoming_gradients(results))
+    except Exception as error:
+        shapes = " and ".join(f"{each.name} of shape {each.tensor.shape}" for each in call.operands)
+        raise ContractError(
+            f"the backward pass of {call.operator.name} runs with the sizes of the sample, and not with {shapes}: "
+            f"{error}"
+        ) from error
 
 
 def _check_backward(call: Call, results: list[Operand]) -> None:

@@ -34,7 +34,7 @@ _ALL: Final = (*_PLAIN, *_TOLERANT)
 
 
 def opcheck(
-    op: Operator | Packet | CustomOpDef | str,
+    op: Operator | Packet | CustomOpDef[..., Any] | str,
     args: Sequence[Any],
     kwargs: Mapping[str, Any] | None = None,
     *,

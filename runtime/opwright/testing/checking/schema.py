@@ -11,13 +11,15 @@ from opwright.tags import Tag
 from opwright.testing.checking.calls import Call, Operand
 from opwright.testing.checking.declared import Declared
 from opwright.testing.checking.observing import Observed, observe
+from opwright.testing.checking.plain_arrays import check_plain_arrays
 from opwright.testing.checking.variations import writes_with_others
 
 __all__ = ["check_schema", "undeclared"]
 
 
 def check_schema(call: Call) -> None:
-    """Raise ContractError where a call and the declaration disagree on writes and shared memory."""
+    """Raise ContractError where a call and the declaration disagree on writes and shared memory, or where plain arrays
+    in place of Tensors give something else."""
     with no_grad():
         copied = call.copied()
         observed = observe(copied, copied)
@@ -25,6 +27,7 @@ def check_schema(call: Call) -> None:
         problems = [*undeclared(observed, declared), *_not_performed(call, observed, declared)]
     if problems:
         raise ContractError("\n".join(dict.fromkeys(problems)))
+    check_plain_arrays(call)
 
 
 def undeclared(observed: Observed, declared: Declared) -> Iterator[str]:

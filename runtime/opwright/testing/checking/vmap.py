@@ -124,9 +124,11 @@ def _taken(output: Any, out_dims: Any, number: int, size: int) -> Any:
         if out_dims is None:
             return output
         if not isinstance(out_dims, int) or not -output.dim() <= out_dims < output.dim():
-            raise ContractError(f"out_dims is {out_dims!r} for an output of shape {output.shape}")
+            raise ContractError(f"out_dims is {out_dims!r} for an output of shape {tuple(output.shape)}")
         if output.shape[out_dims] != size:
-            raise ContractError(f"the output has shape {output.shape}: its dimension {out_dims} is no batch of {size}")
+            raise ContractError(
+                f"the output has shape {tuple(output.shape)}: its dimension {out_dims} is no batch of {size}"
+            )
         return output.select(out_dims, number)
     if isinstance(output, list | tuple):
         each_dims = out_dims if isinstance(out_dims, list | tuple) else [out_dims] * len(output)

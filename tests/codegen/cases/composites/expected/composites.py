@@ -53,7 +53,7 @@ def pieces_default(self: Tensor) -> list[Tensor]:
 
 
 # each(Tensor[] self) -> Tensor[]
-def each(self: list[Tensor]) -> list[Tensor]:
+def each_default(self: list[Tensor]) -> list[Tensor]:
     result: list[Tensor] = [ops.tenfold(self[0])]
     return result
 
@@ -85,5 +85,5 @@ def pieces_out(self: Tensor, out: list[Tensor]) -> None:
 
 # each_(Tensor(a!)[] self) -> ()
 def each_(self: list[Tensor]) -> None:
-    for item, result in zip(self, ops.each(self), strict=True):
+    for item, result in zip(self, ops.each_default(self), strict=True):
         write_self(item, result)

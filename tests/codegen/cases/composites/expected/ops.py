@@ -13,9 +13,10 @@ from opwright.conversion import is_dtype
 from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.options import Layout
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -43,7 +44,9 @@ _twice = declare(
 
 
 # twice(Tensor self) -> Tensor
-def twice(self: Tensor) -> Tensor:
+def twice(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _twice.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -76,7 +79,9 @@ _sum = declare(
 
 
 # sum(Tensor self) -> Tensor
-def sum(self: Tensor) -> Tensor:
+def sum(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _sum.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -109,7 +114,9 @@ _fourfold = declare(
 
 
 # fourfold(Tensor self) -> Tensor
-def fourfold(self: Tensor) -> Tensor:
+def fourfold(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _fourfold.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -142,7 +149,9 @@ _both = declare(
 
 
 # both(Tensor self, Tensor other, bool swap=False) -> Tensor
-def both(self: Tensor, other: Tensor, swap: bool = False) -> Tensor:
+def both(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, swap: bool = False, **named: Any) -> Tensor:
+    if named:
+        return _both.call_given((self, other, swap), named)
     if type(swap) is not bool:
         swap = _both.convert(2, swap)
     modes = active_modes()
@@ -342,7 +351,7 @@ def pieces_default(self: Tensor) -> list[Tensor]:
 
 _pieces_default.stub = pieces_default
 
-_each = declare(
+_each_default = declare(
     "demo::each",
     "(Tensor[] self) -> Tensor[]",
     (("self", "Tensor[]"),),
@@ -351,9 +360,9 @@ _each = declare(
 
 
 # each(Tensor[] self) -> Tensor[]
-def each(self: Sequence[Tensor]) -> list[Tensor]:
+def each_default(self: Sequence[Tensor]) -> list[Tensor]:
     if type(self) is not list:
-        return _each.call(self)
+        return _each_default.call(self)
     modes = active_modes()
     try:
         keys = 0
@@ -361,15 +370,15 @@ def each(self: Sequence[Tensor]) -> list[Tensor]:
             keys |= item.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _each.table[keys]
+        kernel = _each_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self)
-    return _each.call(self)
+    return _each_default.call(self)
 
 
-_each.stub = each
+_each_default.stub = each_default
 
 _ramp_default = declare(
     "demo::ramp",
@@ -486,7 +495,9 @@ _halves_ = declare(
 
 
 # halves_(Tensor(a!) self, *, int n=2) -> Tensor(a!)
-def halves_(self: Tensor, *, n: int = 2) -> Tensor:
+def halves_(self: Tensor = NOT_GIVEN, *, n: int = 2, **named: Any) -> Tensor:
+    if named:
+        return _halves_.call_given((self, n), named)
     if type(n) is not int:
         n = _halves_.convert(1, n)
     modes = active_modes()
@@ -539,7 +550,9 @@ _each_ = declare(
 
 
 # each_(Tensor(a!)[] self) -> ()
-def each_(self: Sequence[Tensor]) -> None:
+def each_(self: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> None:
+    if named:
+        return _each_.call_given((self,), named)
     if type(self) is not list:
         return _each_.call(self)
     modes = active_modes()
@@ -571,9 +584,11 @@ _tenfold = packet("demo::tenfold")
 
 
 # tenfold: default, out
-def tenfold(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return tenfold_out(self, out=out)
+def tenfold(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return tenfold_out(self, out=named["out"])
+        return _tenfold.call_given((self,), named)
     return tenfold_default(self)
 
 
@@ -583,9 +598,11 @@ _halves = packet("demo::halves")
 
 
 # halves: default, out
-def halves(self: Tensor, *, n: int = 2, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return halves_out(self, n=n, out=out)
+def halves(self: Tensor = NOT_GIVEN, *, n: int = 2, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return halves_out(self, n=n, out=named["out"])
+        return _halves.call_given((self, n), named)
     return halves_default(self, n=n)
 
 
@@ -595,15 +612,11 @@ _pair = packet("demo::pair")
 
 
 # pair: default, first
-def pair(
-    self: Tensor,
-    other: Tensor | None = None,
-    *,
-    first: Tensor | None = None,
-    second: Tensor | None = None,
-) -> Any:
-    if first is not None or second is not None:
-        return _pair.call((self, other), {"first": first, "second": second})
+def pair(self: Tensor = NOT_GIVEN, other: Tensor | None = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _pair.call_given((self, other), named)
+    if other is NOT_GIVEN:
+        other = None
     return pair_default(self, other)
 
 
@@ -617,32 +630,39 @@ def pieces(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 1:
-            return pieces_default(*args)
-    return _pieces.call(args, kwargs)
+            return tuple(pieces_default(*args))
+    return as_tuple(_pieces.call(args, kwargs, named=True))
 
 
-_pieces.stub = pieces
+_pieces.function = pieces
 
-packet("demo::each").stub = each
+_each = packet("demo::each")
+
+
+# each: default
+def each(self: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_each.call_given((self,), named))
+    return tuple(each_default(self))
+
+
+_each.function = each
 
 _ramp = packet("demo::ramp")
 
 
 # ramp: default, out
 def ramp(
-    n: int,
+    n: int = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return _ramp.call(
-            (n,),
-            {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "out": out},
-        )
+    if named:
+        return _ramp.call_given((n, dtype, layout, device, pin_memory), named)
     return ramp_default(n, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 

@@ -20,7 +20,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::pair", "CompositeExplicitAutograd", COMPOSITES, "pair_default", "", ""),
     ("demo::pair.first", "CompositeImplicitAutograd", COMPOSITES, "pair_first", "", ""),
     ("demo::pieces", "CompositeExplicitAutograd", COMPOSITES, "pieces_default", "", ""),
-    ("demo::each", "CompositeExplicitAutograd", COMPOSITES, "each", "", ""),
+    ("demo::each", "CompositeExplicitAutograd", COMPOSITES, "each_default", "", ""),
     ("demo::ramp", "CompositeExplicitAutograd", "kernels", "ramp", "", ""),
     ("demo::ramp.out", "CompositeImplicitAutograd", COMPOSITES, "ramp_out", "", ""),
     ("demo::tenfold.out", "CompositeImplicitAutograd", COMPOSITES, "tenfold_out", "", ""),

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -28,7 +31,9 @@ _same = declare(
 
 
 # same(Tensor self, Tensor other) -> bool
-def same(self: Tensor, other: Tensor) -> bool:
+def same(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> bool:
+    if named:
+        return _same.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -62,7 +67,9 @@ _zero_ = declare(
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
-def zero_(self: Tensor) -> Tensor:
+def zero_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _zero_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -95,7 +102,9 @@ _report = declare(
 
 
 # report(Tensor self, str message) -> ()
-def report(self: Tensor, message: str) -> None:
+def report(self: Tensor = NOT_GIVEN, message: str = NOT_GIVEN, **named: Any) -> None:
+    if named:
+        return _report.call_given((self, message), named)
     if type(message) is not str:
         message = _report.convert(1, message)
     modes = active_modes()
@@ -130,7 +139,9 @@ _split_off = declare(
 
 
 # split_off(Tensor(a!) self, int count) -> Tensor
-def split_off(self: Tensor, count: int) -> Tensor:
+def split_off(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _split_off.call_given((self, count), named)
     if type(count) is not int:
         count = _split_off.convert(1, count)
     modes = active_modes()
@@ -165,7 +176,9 @@ _both = declare(
 
 
 # both(Tensor self, Tensor? other) -> (Tensor, int)
-def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
+def both(self: Tensor = NOT_GIVEN, other: Tensor | None = NOT_GIVEN, **named: Any) -> tuple[Tensor, int]:
+    if named:
+        return _both.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and (other is None or type(other) is ndarray) and modes is None:
         try:

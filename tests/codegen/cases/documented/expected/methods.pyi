@@ -18,6 +18,7 @@ def install(cls: type[Tensor]) -> None: ...
 class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
+    @overload
     def hypotenuse(self, other: TensorLike) -> Tensor:
         """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -28,6 +29,8 @@ class TensorMethods:
         """
 
     @overload
+    def hypotenuse(self, x2: TensorLike) -> Tensor: ...
+    @overload
     def shout(self, word: str) -> Tensor:
         """Say "it" """
 
@@ -35,6 +38,7 @@ class TensorMethods:
     def shout(self, n: int) -> Tensor:
         """ "Times" """
 
+    @overload
     def hypotenuse_(self, other: TensorLike) -> Tensor:
         """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -43,3 +47,6 @@ class TensorMethods:
 
           >>> hypotenuse(3, \"\"\"4\"\"\")
         """
+
+    @overload
+    def hypotenuse_(self, x2: TensorLike) -> Tensor: ...

@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -141,7 +142,9 @@ _undocumented = declare(
 
 
 # undocumented(Tensor self) -> Tensor
-def undocumented(self: Tensor) -> Tensor:
+def undocumented(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _undocumented.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -199,7 +202,7 @@ _hypotenuse_ = declare(
 
 
 # hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
+def hypotenuse_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
     Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
@@ -207,6 +210,8 @@ def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
 
       >>> hypotenuse(3, \"\"\"4\"\"\")
     """
+    if named:
+        return _hypotenuse_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -234,9 +239,11 @@ _hypotenuse = packet("demo::hypotenuse")
 
 
 # hypotenuse: default, out
-def hypotenuse(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return hypotenuse_out(self, other, out=out)
+def hypotenuse(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return hypotenuse_out(self, other, out=named["out"])
+        return _hypotenuse.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -269,7 +276,7 @@ def shout(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         if count == 2 and type(args[1]) is int:
             return shout_times(*args)
-    return _shout.call(args, kwargs)
+    return _shout.call(args, kwargs, named=True)
 
 
 _shout.stub = shout

@@ -34,7 +34,10 @@ def shout_default(self: A, word: str) -> A:
 def shout_times(self: A, n: int) -> A:
     """ "Times" """
 
+@overload
 def undocumented(self: A) -> A: ...
+@overload
+def undocumented(input: A) -> A: ...
 def hypotenuse_out(self: A, other: A, *, out: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -44,6 +47,7 @@ def hypotenuse_out(self: A, other: A, *, out: A) -> A:
       >>> hypotenuse(3, \"\"\"4\"\"\")
     """
 
+@overload
 def hypotenuse_(self: A, other: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -54,6 +58,10 @@ def hypotenuse_(self: A, other: A) -> A:
     """
 
 @overload
+def hypotenuse_(input: A, other: A) -> A: ...
+@overload
+def hypotenuse_(x1: A, x2: A) -> A: ...
+@overload
 def hypotenuse(self: A, other: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -63,6 +71,10 @@ def hypotenuse(self: A, other: A) -> A:
       >>> hypotenuse(3, \"\"\"4\"\"\")
     """
 
+@overload
+def hypotenuse(input: A, other: A) -> A: ...
+@overload
+def hypotenuse(x1: A, x2: A) -> A: ...
 @overload
 def hypotenuse(self: A, other: A, *, out: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
@@ -78,8 +90,13 @@ def shout(self: A, word: str) -> A:
     """Say "it" """
 
 @overload
+def shout(input: A, word: str) -> A: ...
+@overload
 def shout(self: A, n: int) -> A:
     """ "Times" """
+
+@overload
+def shout(input: A, n: int) -> A: ...
 
 class _hypotenuse_default_operator(Operator):
     def __call__(_op, self: A, other: A) -> A: ...

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from numpy import ndarray
 from numpy.typing import DTypeLike
@@ -14,6 +15,7 @@ from opwright.devices import Device
 from opwright.dispatcher import declare
 from opwright.generator import Generator
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.options import Layout, MemoryFormat
 from opwright.packets import packet
 from opwright.state import active_modes
@@ -45,14 +47,17 @@ _full_like_size = declare(
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,
 #     bool? pin_memory=None) -> Tensor
 def full_like_size(
-    size: Sequence[int],
-    value: Scalar,
+    size: Sequence[int] = NOT_GIVEN,
+    value: Scalar = NOT_GIVEN,
     *,
     dtype: DTypeLike | None = None,
     layout: Layout | None = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _full_like_size.call_given((size, value, dtype, layout, device, pin_memory), named)
     if not is_int_list(size):
         size = _full_like_size.convert(0, size)
     if type(value) is not int and type(value) is not float:
@@ -108,7 +113,7 @@ _defaults = declare(
 #     reduction=Mean, ScalarType dtype=long, MemoryFormat memory_format=contiguous_format, bool[2] mask=[True, False],
 #     Scalar? low=None, Generator? generator=None) -> Tensor
 def defaults(
-    self: Tensor,
+    self: Tensor = NOT_GIVEN,
     size: Sequence[int] | int = (1, 1),
     eps: float = 1e-05,
     top: float = float("inf"),
@@ -120,7 +125,13 @@ def defaults(
     mask: Sequence[bool] | bool = (True, False),
     low: Scalar | None = None,
     generator: Generator | None = None,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _defaults.call_given(
+            (self, size, eps, top, mode, quoted, reduction, dtype, memory_format, mask, low, generator),
+            named,
+        )
     if not is_int_list(size):
         size = [size, size] if type(size) is int else _defaults.convert(1, size)
     if type(eps) is not float:

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -32,8 +32,24 @@ def full_like_size(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor: ...
+@overload
 def defaults(
     self: A,
+    size: Sequence[int] | int = (1, 1),
+    eps: float = 1e-05,
+    top: float = float("inf"),
+    mode: str = "it's",
+    quoted: str = 'say "so"',
+    reduction: int = 1,
+    dtype: DTypeLike = "long",
+    memory_format: MemoryFormat = MemoryFormat.contiguous_format,
+    mask: Sequence[bool] | bool = (True, False),
+    low: Scalar | None = None,
+    generator: Generator | None = None,
+) -> A: ...
+@overload
+def defaults(
+    input: A,
     size: Sequence[int] | int = (1, 1),
     eps: float = 1e-05,
     top: float = float("inf"),

@@ -11,7 +11,9 @@ from numpy import ndarray
 from opwright.annotations import Scalar
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
+from opwright.returns import as_tuple
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -36,7 +38,9 @@ _scale_ = declare(
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
-def scale_(self: Tensor, by: Scalar) -> Tensor:
+def scale_(self: Tensor = NOT_GIVEN, by: Scalar = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _scale_.call_given((self, by), named)
     if type(by) is not int and type(by) is not float:
         by = _scale_.convert(1, by)
     modes = active_modes()
@@ -109,7 +113,9 @@ _push = declare(
 
 
 # push(Tensor(a!) stack, Tensor x) -> ()
-def push(stack: Tensor, x: Tensor) -> None:
+def push(stack: Tensor = NOT_GIVEN, x: Tensor = NOT_GIVEN, **named: Any) -> None:
+    if named:
+        return _push.call_given((stack, x), named)
     modes = active_modes()
     if type(stack) is ndarray and type(x) is ndarray and modes is None:
         try:
@@ -143,7 +149,9 @@ _add_each_ = declare(
 
 
 # add_each_(Tensor(a!)[] self, Tensor[] others) -> ()
-def add_each_(self: Sequence[Tensor], others: Sequence[Tensor]) -> None:
+def add_each_(self: Sequence[Tensor] = NOT_GIVEN, others: Sequence[Tensor] = NOT_GIVEN, **named: Any) -> None:
+    if named:
+        return _add_each_.call_given((self, others), named)
     if type(self) is not list:
         return _add_each_.call(self, others)
     if type(others) is not list:
@@ -262,12 +270,15 @@ _normalize_functional = declare(
 # normalize_functional(Tensor x, Tensor mean, Tensor? scale=None, *, float momentum=0.1) -> (Tensor, Tensor
 #     mean_out, Tensor? scale_out)
 def normalize_functional(
-    x: Tensor,
-    mean: Tensor,
+    x: Tensor = NOT_GIVEN,
+    mean: Tensor = NOT_GIVEN,
     scale: Tensor | None = None,
     *,
     momentum: float = 0.1,
+    **named: Any,
 ) -> tuple[Tensor, Tensor, Tensor | None]:
+    if named:
+        return _normalize_functional.call_given((x, mean, scale, momentum), named)
     if type(momentum) is not float:
         momentum = _normalize_functional.convert(3, momentum)
     modes = active_modes()
@@ -305,7 +316,9 @@ _push_functional = declare(
 
 
 # push_functional(Tensor stack, Tensor x) -> Tensor stack_out
-def push_functional(stack: Tensor, x: Tensor) -> Tensor:
+def push_functional(stack: Tensor = NOT_GIVEN, x: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _push_functional.call_given((stack, x), named)
     modes = active_modes()
     if type(stack) is ndarray and type(x) is ndarray and modes is None:
         try:
@@ -387,15 +400,17 @@ _normalize = packet("demo::normalize")
 
 # normalize: default, out
 def normalize(
-    x: Tensor,
-    mean: Tensor,
+    x: Tensor = NOT_GIVEN,
+    mean: Tensor = NOT_GIVEN,
     scale: Tensor | None = None,
     *,
     momentum: float = 0.1,
-    out: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out is not None:
-        return normalize_out(x, mean, scale, momentum=momentum, out=out)
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return normalize_out(x, mean, scale, momentum=momentum, out=named["out"])
+        return _normalize.call_given((x, mean, scale, momentum), named)
     if type(momentum) is not float:
         momentum = _normalize_default.convert(3, momentum)
     modes = active_modes()
@@ -431,9 +446,11 @@ _scale = packet("demo::scale")
 
 
 # scale: out, default
-def scale(self: Tensor, by: Scalar, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return scale_out(self, by, out=out)
+def scale(self: Tensor = NOT_GIVEN, by: Scalar = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return scale_out(self, by, out=named["out"])
+        return _scale.call_given((self, by), named)
     return scale_default(self, by)
 
 
@@ -451,8 +468,8 @@ def add_each(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         count = len(args)
         if count == 2:
-            return add_each_default(*args)
-    return _add_each.call(args, kwargs)
+            return tuple(add_each_default(*args))
+    return as_tuple(_add_each.call(args, kwargs, named=True))
 
 
-_add_each.stub = add_each
+_add_each.function = add_each

@@ -32,7 +32,7 @@ def weighted(tensors: list[Tensor], weights: list[Tensor] | None) -> Tensor:
 
 
 # copies(Tensor self, int count) -> Tensor[]
-def copies(self: Tensor, count: int) -> list[Tensor]:
+def copies_default(self: Tensor, count: int) -> list[Tensor]:
     return wrap_list([self.array + 0] * count)
 
 

@@ -10,7 +10,9 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
+from opwright.returns import as_tuple
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -61,7 +63,9 @@ _pick = declare(
 
 
 # pick(Tensor self, Tensor?[] indices) -> Tensor
-def pick(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def pick(self: Tensor = NOT_GIVEN, indices: Sequence[Tensor | None] = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _pick.call_given((self, indices), named)
     if type(indices) is not list:
         return _pick.call(self, indices)
     modes = active_modes()
@@ -91,7 +95,9 @@ _weighted = declare(
 
 
 # weighted(Tensor[] tensors, Tensor[]? weights=None) -> Tensor
-def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None) -> Tensor:
+def weighted(tensors: Sequence[Tensor] = NOT_GIVEN, weights: Sequence[Tensor] | None = None, **named: Any) -> Tensor:
+    if named:
+        return _weighted.call_given((tensors, weights), named)
     if type(tensors) is not list:
         return _weighted.call(tensors, weights)
     if weights is not None and type(weights) is not list:
@@ -116,7 +122,7 @@ def weighted(tensors: Sequence[Tensor], weights: Sequence[Tensor] | None = None)
 
 _weighted.stub = weighted
 
-_copies = declare(
+_copies_default = declare(
     "demo::copies",
     "(Tensor self, int count) -> Tensor[]",
     (("self", "Tensor"), ("count", "int")),
@@ -125,31 +131,31 @@ _copies = declare(
 
 
 # copies(Tensor self, int count) -> Tensor[]
-def copies(self: Tensor, count: int) -> list[Tensor]:
+def copies_default(self: Tensor, count: int) -> list[Tensor]:
     if type(count) is not int:
-        count = _copies.convert(1, count)
+        count = _copies_default.convert(1, count)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _copies.table[ARRAYS]
+            kernel = _copies_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, count)
-        return _copies.call(self, count)
+        return _copies_default.call(self, count)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _copies.table[keys]
+        kernel = _copies_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, count)
-    return _copies.call(self, count)
+    return _copies_default.call(self, count)
 
 
-_copies.stub = copies
+_copies_default.stub = copies_default
 
 _join_out = declare(
     "demo::join.out",
@@ -174,9 +180,13 @@ _join = packet("demo::join")
 
 
 # join: default, out
-def join(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return join_out(tensors, dim, out=out)
+def join(tensors: Sequence[Tensor] = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return join_out(tensors, 0 if dim is NOT_GIVEN else dim, out=named["out"])
+        return _join.call_given((tensors, dim), named)
+    if dim is NOT_GIVEN:
+        dim = 0
     if type(dim) is not int:
         dim = _join_default.convert(1, dim)
     if type(tensors) is not list:
@@ -202,4 +212,14 @@ packet("demo::pick").stub = pick
 
 packet("demo::weighted").stub = weighted
 
-packet("demo::copies").stub = copies
+_copies = packet("demo::copies")
+
+
+# copies: default
+def copies(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_copies.call_given((self, count), named))
+    return tuple(copies_default(self, count))
+
+
+_copies.function = copies

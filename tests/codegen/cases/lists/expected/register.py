@@ -16,7 +16,7 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::join", "Meta", FAKES, "join_default", "", ""),
     ("demo::pick", "CPU", KERNELS_CPU, "pick", "", ""),
     ("demo::weighted", "CPU", KERNELS_CPU, "weighted", "", ""),
-    ("demo::copies", "CPU", KERNELS_CPU, "copies", "", ""),
+    ("demo::copies", "CPU", KERNELS_CPU, "copies_default", "", ""),
     ("demo::join.out", "CPU", KERNELS_CPU, "join_out", "", ""),
     ("demo::join.out", "CUDA", KERNELS_CUDA, "join_out", "", ""),
     ("demo::join.out", "Meta", FAKES, "join_out", "", ""),

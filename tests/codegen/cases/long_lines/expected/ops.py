@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.returns import show_result
 from opwright.state import active_modes
@@ -130,7 +131,9 @@ _conditional = declare(
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
-def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
+def conditional(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, limit: float = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _conditional.call_given((self, other, limit), named)
     if type(limit) is not float:
         limit = _conditional.convert(2, limit)
     modes = active_modes()
@@ -172,10 +175,20 @@ _another_operator = declare(
 # another_operator(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name, Tensor?
 #     the_third_argument_with_a_long_name=None) -> (Tensor, Tensor, Tensor)
 def another_operator(
-    the_first_argument_with_a_long_name: Tensor,
-    the_second_argument_with_a_long_name: Tensor,
+    the_first_argument_with_a_long_name: Tensor = NOT_GIVEN,
+    the_second_argument_with_a_long_name: Tensor = NOT_GIVEN,
     the_third_argument_with_a_long_name: Tensor | None = None,
+    **named: Any,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if named:
+        return _another_operator.call_given(
+            (
+                the_first_argument_with_a_long_name,
+                the_second_argument_with_a_long_name,
+                the_third_argument_with_a_long_name,
+            ),
+            named,
+        )
     modes = active_modes()
     if (
         type(the_first_argument_with_a_long_name) is ndarray
@@ -232,9 +245,15 @@ _third_of_several = declare(
 
 # third_of_several(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor
 def third_of_several(
-    the_first_argument_with_a_long_name: Tensor,
-    the_second_argument_with_a_long_name: Tensor,
+    the_first_argument_with_a_long_name: Tensor = NOT_GIVEN,
+    the_second_argument_with_a_long_name: Tensor = NOT_GIVEN,
+    **named: Any,
 ) -> Tensor:
+    if named:
+        return _third_of_several.call_given(
+            (the_first_argument_with_a_long_name, the_second_argument_with_a_long_name),
+            named,
+        )
     modes = active_modes()
     if (
         type(the_first_argument_with_a_long_name) is ndarray
@@ -319,28 +338,22 @@ _a_very_long_operator_name_that_leaves_little_room = packet("demo::a_very_long_o
 
 # a_very_long_operator_name_that_leaves_little_room: default, out
 def a_very_long_operator_name_that_leaves_little_room(
-    the_first_argument_with_a_long_name: Tensor,
-    the_second_argument_with_a_long_name: Tensor,
+    the_first_argument_with_a_long_name: Tensor = NOT_GIVEN,
+    the_second_argument_with_a_long_name: Tensor = NOT_GIVEN,
     the_third_argument_with_a_long_name: Tensor | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
-    out2: Tensor | None = None,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None or out2 is not None:
-        return _a_very_long_operator_name_that_leaves_little_room.call(
+    if named:
+        return _a_very_long_operator_name_that_leaves_little_room.call_given(
             (
                 the_first_argument_with_a_long_name,
                 the_second_argument_with_a_long_name,
                 the_third_argument_with_a_long_name,
+                the_tolerance_to_be_used_in_comparisons,
             ),
-            {
-                "the_tolerance_to_be_used_in_comparisons": the_tolerance_to_be_used_in_comparisons,
-                "out0": out0,
-                "out1": out1,
-                "out2": out2,
-            },
+            named,
         )
     if type(the_tolerance_to_be_used_in_comparisons) is not float:
         the_tolerance_to_be_used_in_comparisons = _a_very_long_operator_name_that_leaves_little_room_default.convert(

@@ -11,6 +11,7 @@ from numpy import ndarray
 from opwright.conversion import is_int_list
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.returns import show_result
 from opwright.state import active_modes
@@ -154,7 +155,9 @@ _parts = declare(
 
 
 # parts(Tensor self) -> (Tensor, Tensor)
-def parts(self: Tensor) -> tuple[Tensor, Tensor]:
+def parts(self: Tensor = NOT_GIVEN, **named: Any) -> tuple[Tensor, Tensor]:
+    if named:
+        return _parts.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -187,7 +190,9 @@ _pairs = declare(
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)
-def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
+def pairs(self: Tensor = NOT_GIVEN, **named: Any) -> tuple[Tensor, Tensor]:
+    if named:
+        return _pairs.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -240,7 +245,9 @@ _softplus_ = declare(
 
 
 # softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
-def softplus_(self: Tensor, beta: float = 1.0) -> Tensor:
+def softplus_(self: Tensor = NOT_GIVEN, beta: float = 1.0, **named: Any) -> Tensor:
+    if named:
+        return _softplus_.call_given((self, beta), named)
     if type(beta) is not float:
         beta = _softplus_.convert(1, beta)
     modes = active_modes()
@@ -319,9 +326,11 @@ _softplus = packet("demo::softplus")
 
 
 # softplus: default, out
-def softplus(self: Tensor, beta: float = 1.0, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return softplus_out(self, beta, out=out)
+def softplus(self: Tensor = NOT_GIVEN, beta: float = 1.0, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return softplus_out(self, beta, out=named["out"])
+        return _softplus.call_given((self, beta), named)
     if type(beta) is not float:
         beta = _softplus_default.convert(1, beta)
     modes = active_modes()
@@ -351,9 +360,11 @@ _scale = packet("demo::scale")
 
 
 # scale: default, out
-def scale(self: Tensor, factor: float, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return scale_out(self, factor, out=out)
+def scale(self: Tensor = NOT_GIVEN, factor: float = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return scale_out(self, factor, out=named["out"])
+        return _scale.call_given((self, factor), named)
     if type(factor) is not float:
         factor = _scale_default.convert(1, factor)
     modes = active_modes()
@@ -384,15 +395,17 @@ _moments = packet("demo::moments")
 
 # moments: default, out
 def moments(
-    self: Tensor,
-    dim: Sequence[int] | int | None = None,
-    keepdim: bool = False,
-    *,
-    out0: Tensor | None = None,
-    out1: Tensor | None = None,
+    self: Tensor = NOT_GIVEN,
+    dim: Sequence[int] | int | None = NOT_GIVEN,
+    keepdim: bool = NOT_GIVEN,
+    **named: Any,
 ) -> Any:
-    if out0 is not None or out1 is not None:
-        return _moments.call((self, dim, keepdim), {"out0": out0, "out1": out1})
+    if named:
+        return _moments.call_given((self, dim, keepdim), named)
+    if dim is NOT_GIVEN:
+        dim = None
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if dim is not None and not is_int_list(dim):
         dim = [dim] if type(dim) is int else _moments_default.convert(1, dim)
     if type(keepdim) is not bool:

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
@@ -20,4 +20,7 @@ class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
     def random_(self, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor: ...
+    @overload
     def where(self, condition: TensorLike, other: TensorLike) -> Tensor: ...
+    @overload
+    def where(self, condition: TensorLike, x2: TensorLike) -> Tensor: ...

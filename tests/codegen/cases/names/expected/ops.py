@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -41,7 +42,7 @@ _random__from = declare(
 def random__from(*args: Any, **kwargs: Any) -> Tensor:
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
-    return _random__from(*args, **kwargs)
+    return _random__from.call_by_name(args, kwargs)
 
 
 _random__from.stub = random__from
@@ -58,7 +59,7 @@ _import_ = declare(
 def import_(*args: Any, **kwargs: Any) -> Tensor:
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
-    return _import_(*args, **kwargs)
+    return _import_.call_by_name(args, kwargs)
 
 
 _import_.stub = import_
@@ -72,7 +73,9 @@ _sum = declare(
 
 
 # sum(Tensor self, bool all=True) -> Tensor
-def sum(self: Tensor, all: bool = True) -> Tensor:
+def sum(self: Tensor = NOT_GIVEN, all: bool = True, **named: Any) -> Tensor:
+    if named:
+        return _sum.call_given((self, all), named)
     if builtins.type(all) is not bool:
         all = _sum.convert(1, all)
     modes = active_modes()
@@ -112,7 +115,7 @@ def type(*args: Any, **kwargs: Any) -> Tensor:
         kwargs["int"] = kwargs.pop("int_")
     if "float_" in kwargs:
         kwargs["float"] = kwargs.pop("float_")
-    return _type(*args, **kwargs)
+    return _type.call_by_name(args, kwargs)
 
 
 _type.stub = type
@@ -131,7 +134,7 @@ def Tensor_(*args: Any, **kwargs: Any) -> Tensor:
         kwargs["modes"] = kwargs.pop("modes_")
     if "keys_" in kwargs:
         kwargs["keys"] = kwargs.pop("keys_")
-    return _Tensor_(*args, **kwargs)
+    return _Tensor_.call_by_name(args, kwargs)
 
 
 _Tensor_.stub = Tensor_
@@ -146,7 +149,9 @@ _join__a = declare(
 
 
 # join_.a(Tensor(a!) self) -> Tensor(a!)
-def join__a(self: Tensor) -> Tensor:
+def join__a(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _join__a.call_given((self,), named)
     modes = active_modes()
     if builtins.type(self) is ndarray and modes is None:
         try:
@@ -179,7 +184,9 @@ _join__a_ = declare(
 
 
 # join._a(Tensor self) -> Tensor
-def join__a_(self: Tensor) -> Tensor:
+def join__a_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _join__a_.call_given((self,), named)
     modes = active_modes()
     if builtins.type(self) is ndarray and modes is None:
         try:
@@ -212,7 +219,9 @@ __t = declare(
 
 
 # _t(Tensor self) -> Tensor
-def _t(self: Tensor) -> Tensor:
+def _t(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return __t.call_given((self,), named)
     modes = active_modes()
     if builtins.type(self) is ndarray and modes is None:
         try:
@@ -245,7 +254,9 @@ _t_ = declare(
 
 
 # t(Tensor self) -> Tensor
-def t(self: Tensor) -> Tensor:
+def t(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _t_.call_given((self,), named)
     modes = active_modes()
     if builtins.type(self) is ndarray and modes is None:
         try:
@@ -278,7 +289,14 @@ _where_self = declare(
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
-def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
+def where_self(
+    condition: Tensor = NOT_GIVEN,
+    self: Tensor = NOT_GIVEN,
+    other: Tensor = NOT_GIVEN,
+    **named: Any,
+) -> Tensor:
+    if named:
+        return _where_self.call_given((condition, self, other), named)
     modes = active_modes()
     if (
         builtins.type(condition) is ndarray
@@ -317,7 +335,7 @@ _any_number = declare(
 
 # any_number(Tensor self, ...) -> ...
 def any_number(*args: Any, **kwargs: Any) -> Any:
-    return _any_number(*args, **kwargs)
+    return _any_number.call_by_name(args, kwargs)
 
 
 _any_number.stub = any_number

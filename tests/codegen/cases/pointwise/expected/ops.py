@@ -10,6 +10,7 @@ from numpy import ndarray
 from opwright.annotations import Scalar
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -139,7 +140,9 @@ _less = declare(
 
 
 # less(Tensor self, Tensor other) -> Tensor
-def less(self: Tensor, other: Tensor) -> Tensor:
+def less(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _less.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -172,7 +175,9 @@ _swish = declare(
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
-def swish(self: Tensor, beta: float = 1.0) -> Tensor:
+def swish(self: Tensor = NOT_GIVEN, beta: float = 1.0, **named: Any) -> Tensor:
+    if named:
+        return _swish.call_given((self, beta), named)
     if type(beta) is not float:
         beta = _swish.convert(1, beta)
     modes = active_modes()
@@ -207,7 +212,9 @@ _lerp = declare(
 
 
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
-def lerp(start: Tensor, end: Tensor, weight: Tensor | None = None) -> Tensor:
+def lerp(start: Tensor = NOT_GIVEN, end: Tensor = NOT_GIVEN, weight: Tensor | None = None, **named: Any) -> Tensor:
+    if named:
+        return _lerp.call_given((start, end, weight), named)
     modes = active_modes()
     if (
         type(start) is ndarray
@@ -380,7 +387,9 @@ _exp_ = declare(
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
+def exp_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _exp_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -408,11 +417,14 @@ _add = packet("demo::add")
 
 
 # add: Tensor, Scalar, out, Scalar_out
-def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor | None = None) -> Any:
+def add(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None and (type(other) is Tensor or type(other) is ndarray):
+            return add_out(self, other, alpha=alpha, out=named["out"])
+        return _add.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray
-        and out is None
         and type(self) is ndarray
         and (type(alpha) is int or type(alpha) is float)
         and active_modes() is None
@@ -424,12 +436,10 @@ def add(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1, *, out: Tensor 
         else:
             return kernel(self, other, alpha)
         return _add_Tensor.call(self, other, alpha)
-    if kind is not Tensor or out is not None:
-        if out is None and (kind is float or kind is int):
+    if kind is not Tensor:
+        if kind is float or kind is int:
             return add_Scalar(self, other, alpha)
-        if out is not None and (kind is Tensor or kind is ndarray):
-            return add_out(self, other, alpha=alpha, out=out)
-        return _add.call((self, other), {"alpha": alpha, "out": out})
+        return _add.call((self, other), {"alpha": alpha})
     if type(alpha) is not int and type(alpha) is not float:
         alpha = _add_Tensor.convert(2, alpha)
     modes = active_modes()
@@ -451,9 +461,11 @@ _exp = packet("demo::exp")
 
 
 # exp: default, out
-def exp(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return exp_out(self, out=out)
+def exp(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return exp_out(self, out=named["out"])
+        return _exp.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -487,7 +499,9 @@ _add_ = packet("demo::add_")
 
 
 # add_: Tensor, Scalar
-def add_(self: Tensor, other: Tensor | Scalar, alpha: Scalar = 1) -> Tensor:
+def add_(self: Tensor = NOT_GIVEN, other: Tensor | Scalar = NOT_GIVEN, alpha: Scalar = 1, **named: Any) -> Tensor:
+    if named:
+        return _add_.call_given((self, other, alpha), named)
     kind = type(other)
     if (
         kind is ndarray

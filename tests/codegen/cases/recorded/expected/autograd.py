@@ -340,7 +340,7 @@ class PiecesBackward0(RecordedSeveral):
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-def pieces(below: Callable[..., list[Tensor]]) -> Kernel:
+def pieces_default(below: Callable[..., list[Tensor]]) -> Kernel:
     def kernel(self: Tensor, size: int) -> list[Tensor]:
         results = below(self, size)
         node = PiecesBackward0()

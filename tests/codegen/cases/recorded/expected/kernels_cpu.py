@@ -176,7 +176,7 @@ def halves(self: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-def pieces(self: Tensor, size: int) -> list[Tensor]:
+def pieces_default(self: Tensor, size: int) -> list[Tensor]:
     return wrap_list(kernels.pieces(self.array, size))
 
 

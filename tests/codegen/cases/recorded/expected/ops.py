@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike
 from opwright.conversion import is_dtype
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -76,7 +77,9 @@ _exp = declare(
 
 
 # exp(Tensor self) -> Tensor
-def exp(self: Tensor) -> Tensor:
+def exp(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _exp.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -109,7 +112,9 @@ _less = declare(
 
 
 # less(Tensor self, Tensor other) -> Tensor
-def less(self: Tensor, other: Tensor) -> Tensor:
+def less(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _less.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -151,7 +156,7 @@ _scale = declare(
 def scale(*args: Any, **kwargs: Any) -> Tensor:
     if "from_" in kwargs:
         kwargs["from"] = kwargs.pop("from_")
-    return _scale(*args, **kwargs)
+    return _scale.call_by_name(args, kwargs)
 
 
 _scale.stub = scale
@@ -165,7 +170,9 @@ _join = declare(
 
 
 # join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor
-def join(tensors: Sequence[Tensor], last: Tensor | None = None, shape: int = 0) -> Tensor:
+def join(tensors: Sequence[Tensor] = NOT_GIVEN, last: Tensor | None = None, shape: int = 0, **named: Any) -> Tensor:
+    if named:
+        return _join.call_given((tensors, last, shape), named)
     if type(shape) is not int:
         shape = _join.convert(2, shape)
     if type(tensors) is not list:
@@ -206,7 +213,9 @@ _pick = declare(
 
 
 # pick(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)
-def pick(self: Tensor, indices: Sequence[Tensor | None]) -> pick_result:
+def pick(self: Tensor = NOT_GIVEN, indices: Sequence[Tensor | None] = NOT_GIVEN, **named: Any) -> pick_result:
+    if named:
+        return _pick.call_given((self, indices), named)
     if type(indices) is not list:
         return _pick.call(self, indices)
     modes = active_modes()
@@ -245,7 +254,9 @@ _halves = declare(
 
 
 # halves(Tensor self) -> (Tensor low, Tensor high)
-def halves(self: Tensor) -> halves_result:
+def halves(self: Tensor = NOT_GIVEN, **named: Any) -> halves_result:
+    if named:
+        return _halves.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -270,7 +281,7 @@ def halves(self: Tensor) -> halves_result:
 _halves.stub = halves
 _halves.result = halves_result
 
-_pieces = declare(
+_pieces_default = declare(
     "demo::pieces",
     "(Tensor self, int size) -> Tensor[]",
     (("self", "Tensor"), ("size", "int")),
@@ -279,31 +290,31 @@ _pieces = declare(
 
 
 # pieces(Tensor self, int size) -> Tensor[]
-def pieces(self: Tensor, size: int) -> list[Tensor]:
+def pieces_default(self: Tensor, size: int) -> list[Tensor]:
     if type(size) is not int:
-        size = _pieces.convert(1, size)
+        size = _pieces_default.convert(1, size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _pieces.table[ARRAYS]
+            kernel = _pieces_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, size)
-        return _pieces.call(self, size)
+        return _pieces_default.call(self, size)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _pieces.table[keys]
+        kernel = _pieces_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, size)
-    return _pieces.call(self, size)
+    return _pieces_default.call(self, size)
 
 
-_pieces.stub = pieces
+_pieces_default.stub = pieces_default
 
 _shift = declare(
     "demo::shift",
@@ -314,7 +325,9 @@ _shift = declare(
 
 
 # shift(Tensor(a) self, int dim) -> Tensor(a)
-def shift(self: Tensor, dim: int) -> Tensor:
+def shift(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _shift.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _shift.convert(1, dim)
     modes = active_modes()
@@ -350,7 +363,9 @@ _shift_ = declare(
 
 
 # shift_(Tensor(a!) self, int dim) -> Tensor(a!)
-def shift_(self: Tensor, dim: int) -> Tensor:
+def shift_(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _shift_.call_given((self, dim), named)
     if type(dim) is not int:
         dim = _shift_.convert(1, dim)
     modes = active_modes()
@@ -385,7 +400,9 @@ _cast = declare(
 
 
 # cast(Tensor self, ScalarType? dtype=None) -> Tensor
-def cast(self: Tensor, dtype: DTypeLike | None = None) -> Tensor:
+def cast(self: Tensor = NOT_GIVEN, dtype: DTypeLike | None = None, **named: Any) -> Tensor:
+    if named:
+        return _cast.call_given((self, dtype), named)
     if dtype is not None and not is_dtype(dtype):
         dtype = _cast.convert(1, dtype)
     modes = active_modes()
@@ -438,7 +455,9 @@ _mul_ = declare(
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def mul_(self: Tensor, other: Tensor) -> Tensor:
+def mul_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _mul_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -472,7 +491,9 @@ _exp_ = declare(
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
-def exp_(self: Tensor) -> Tensor:
+def exp_(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _exp_.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -506,7 +527,9 @@ _less_ = declare(
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def less_(self: Tensor, other: Tensor) -> Tensor:
+def less_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _less_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -534,9 +557,11 @@ _mul = packet("demo::mul")
 
 
 # mul: default, out
-def mul(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return mul_out(self, other, out=out)
+def mul(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return mul_out(self, other, out=named["out"])
+        return _mul.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -572,7 +597,17 @@ packet("demo::pick").stub = pick
 
 packet("demo::halves").stub = halves
 
-packet("demo::pieces").stub = pieces
+_pieces = packet("demo::pieces")
+
+
+# pieces: default
+def pieces(self: Tensor = NOT_GIVEN, size: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_pieces.call_given((self, size), named))
+    return tuple(pieces_default(self, size))
+
+
+_pieces.function = pieces
 
 packet("demo::shift").stub = shift
 

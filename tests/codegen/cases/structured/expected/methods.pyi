@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
@@ -20,4 +20,7 @@ def install(cls: type[Tensor]) -> None: ...
 class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
+    @overload
     def largest(self, dim: int, keepdim: bool = False) -> _ops.largest_default_result[Tensor]: ...
+    @overload
+    def largest(self, axis: int, keepdims: bool = False) -> _ops.largest_default_result[Tensor]: ...

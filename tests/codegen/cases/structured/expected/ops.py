@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.returns import show_result
 from opwright.state import active_modes
@@ -150,7 +151,9 @@ _halve_ = declare(
 
 
 # halve_(Tensor(a!) self, str? rounding=None) -> Tensor(a!)
-def halve_(self: Tensor, rounding: str | None = None) -> Tensor:
+def halve_(self: Tensor = NOT_GIVEN, rounding: str | None = None, **named: Any) -> Tensor:
+    if named:
+        return _halve_.call_given((self, rounding), named)
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_.convert(1, rounding)
     modes = active_modes()
@@ -199,16 +202,11 @@ _largest = packet("demo::largest")
 
 
 # largest: default, values_out
-def largest(
-    self: Tensor,
-    dim: int,
-    keepdim: bool = False,
-    *,
-    values: Tensor | None = None,
-    indices: Tensor | None = None,
-) -> Any:
-    if values is not None or indices is not None:
-        return _largest.call((self, dim, keepdim), {"values": values, "indices": indices})
+def largest(self: Tensor = NOT_GIVEN, dim: int = NOT_GIVEN, keepdim: bool = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        return _largest.call_given((self, dim, keepdim), named)
+    if keepdim is NOT_GIVEN:
+        keepdim = False
     if type(dim) is not int:
         dim = _largest_default.convert(1, dim)
     if type(keepdim) is not bool:
@@ -240,9 +238,11 @@ _halve = packet("demo::halve")
 
 
 # halve: default, out_rounding
-def halve(self: Tensor, rounding: str | None = None, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return halve_out_rounding(self, rounding, out=out)
+def halve(self: Tensor = NOT_GIVEN, rounding: str | None = None, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return halve_out_rounding(self, rounding, out=named["out"])
+        return _halve.call_given((self, rounding), named)
     if rounding is not None and type(rounding) is not str:
         rounding = _halve_default.convert(1, rounding)
     modes = active_modes()

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
@@ -18,5 +18,11 @@ def install(cls: type[Tensor]) -> None: ...
 class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
+    @overload
     def scale(self, other: TensorLike) -> Tensor: ...
+    @overload
+    def scale(self, x2: TensorLike) -> Tensor: ...
+    @overload
     def scale_(self, other: TensorLike) -> Tensor: ...
+    @overload
+    def scale_(self, x2: TensorLike) -> Tensor: ...

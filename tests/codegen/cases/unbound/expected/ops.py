@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
 from opwright.state import active_modes
 from opwright.tensor import Tensor
@@ -62,7 +63,9 @@ _scale_ = declare(
 
 
 # scale_(Tensor(a!) self, Tensor other) -> Tensor(a!)
-def scale_(self: Tensor, other: Tensor) -> Tensor:
+def scale_(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _scale_.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -145,7 +148,9 @@ _plain = declare(
 
 
 # plain(Tensor self) -> Tensor
-def plain(self: Tensor) -> Tensor:
+def plain(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _plain.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -190,9 +195,11 @@ _scale = packet("demo::scale")
 
 
 # scale: default, out
-def scale(self: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return scale_out(self, other, out=out)
+def scale(self: Tensor = NOT_GIVEN, other: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return scale_out(self, other, out=named["out"])
+        return _scale.call_given((self, other), named)
     modes = active_modes()
     if type(self) is ndarray and type(other) is ndarray and modes is None:
         try:
@@ -222,9 +229,11 @@ _norm = packet("demo::norm")
 
 
 # norm: default, out
-def norm(self: Tensor, *, out: Tensor | None = None) -> Any:
-    if out is not None:
-        return norm_out(self, out=out)
+def norm(self: Tensor = NOT_GIVEN, **named: Any) -> Any:
+    if named:
+        if len(named) == 1 and named.get("out") is not None:
+            return norm_out(self, out=named["out"])
+        return _norm.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:

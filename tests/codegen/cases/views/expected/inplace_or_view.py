@@ -21,7 +21,7 @@ def flip_axes(below: Kernel) -> Kernel:
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
-def pieces(below: Kernel) -> Kernel:
+def pieces_default(below: Kernel) -> Kernel:
     def kernel(self: Tensor, count: int, dim: int) -> list[Tensor]:
         return mark_views(below(self, count, dim))
 

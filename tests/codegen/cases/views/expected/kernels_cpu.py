@@ -14,7 +14,7 @@ def flip_axes(self: Tensor) -> Tensor:
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
-def pieces(self: Tensor, count: int, dim: int) -> list[Tensor]:
+def pieces_default(self: Tensor, count: int, dim: int) -> list[Tensor]:
     return wrap_views(self, np.split(self.array, count, dim))
 
 

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
@@ -19,4 +19,7 @@ class TensorMethods:
     """What Tensor has for type checkers: the methods that `install` attaches when the program runs."""
 
     def flip_axes(self) -> Tensor: ...
-    def pieces(self, count: int, dim: int = 0) -> list[Tensor]: ...
+    @overload
+    def pieces(self, count: int, dim: int = 0) -> tuple[Tensor, ...]: ...
+    @overload
+    def pieces(self, count: int, axis: int = 0) -> tuple[Tensor, ...]: ...

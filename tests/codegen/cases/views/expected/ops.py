@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numpy import ndarray
 
 from opwright.dispatcher import declare
 from opwright.keys import ARRAYS
+from opwright.keywords import NOT_GIVEN
 from opwright.packets import packet
-from opwright.returns import show_result
+from opwright.returns import as_tuple, show_result
 from opwright.state import active_modes
 from opwright.tensor import Tensor
 
@@ -28,7 +29,9 @@ _flip_axes = declare(
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
-def flip_axes(self: Tensor) -> Tensor:
+def flip_axes(self: Tensor = NOT_GIVEN, **named: Any) -> Tensor:
+    if named:
+        return _flip_axes.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -52,7 +55,7 @@ def flip_axes(self: Tensor) -> Tensor:
 
 _flip_axes.stub = flip_axes
 
-_pieces = declare(
+_pieces_default = declare(
     "demo::pieces",
     "(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]",
     (("self", "Tensor"), ("count", "int"), ("dim", "int", 0)),
@@ -61,33 +64,33 @@ _pieces = declare(
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
-def pieces(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
+def pieces_default(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
     if type(count) is not int:
-        count = _pieces.convert(1, count)
+        count = _pieces_default.convert(1, count)
     if type(dim) is not int:
-        dim = _pieces.convert(2, dim)
+        dim = _pieces_default.convert(2, dim)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
-            kernel = _pieces.table[ARRAYS]
+            kernel = _pieces_default.table[ARRAYS]
         except KeyError:
             pass
         else:
             return kernel(self, count, dim)
-        return _pieces.call(self, count, dim)
+        return _pieces_default.call(self, count, dim)
     try:
         keys = self.keys
         if modes is not None:
             keys = (keys | modes.include) & modes.mask
-        kernel = _pieces.table[keys]
+        kernel = _pieces_default.table[keys]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
         return kernel(self, count, dim)
-    return _pieces.call(self, count, dim)
+    return _pieces_default.call(self, count, dim)
 
 
-_pieces.stub = pieces
+_pieces_default.stub = pieces_default
 
 
 class ends_result(NamedTuple):
@@ -106,7 +109,9 @@ _ends = declare(
 
 
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
-def ends(self: Tensor) -> ends_result:
+def ends(self: Tensor = NOT_GIVEN, **named: Any) -> ends_result:
+    if named:
+        return _ends.call_given((self,), named)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
         try:
@@ -133,6 +138,18 @@ _ends.result = ends_result
 
 packet("demo::flip_axes").stub = flip_axes
 
-packet("demo::pieces").stub = pieces
+_pieces = packet("demo::pieces")
+
+
+# pieces: default
+def pieces(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, dim: int = NOT_GIVEN, **named: Any) -> tuple[Tensor, ...]:
+    if named:
+        return as_tuple(_pieces.call_given((self, count, dim), named))
+    if dim is NOT_GIVEN:
+        dim = 0
+    return tuple(pieces_default(self, count, dim))
+
+
+_pieces.function = pieces
 
 packet("demo::ends").stub = ends

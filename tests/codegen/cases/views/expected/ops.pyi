@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -21,14 +21,26 @@ class ends_result(NamedTuple, Generic[A]):
     first: A
     last: A
 
+@overload
 def flip_axes(self: A) -> A: ...
-def pieces(self: A, count: int, dim: int = 0) -> list[A]: ...
+@overload
+def flip_axes(input: A) -> A: ...
+def pieces_default(self: A, count: int, dim: int = 0) -> list[A]: ...
+@overload
 def ends(self: A) -> ends_result[A]: ...
+@overload
+def ends(input: A) -> ends_result[A]: ...
+@overload
+def pieces(self: A, count: int, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def pieces(input: A, count: int, dim: int = 0) -> tuple[A, ...]: ...
+@overload
+def pieces(a: A, count: int, axis: int = 0) -> tuple[A, ...]: ...
 
 class _flip_axes_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
-class _pieces_operator(Operator):
+class _pieces_default_operator(Operator):
     def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
 
 class _ends_operator(Operator):
@@ -44,7 +56,7 @@ class _pieces_call(Packet):
     def __call__(_op, self: A, count: int, dim: int = 0) -> list[A]: ...
 
 class _pieces_packet(_pieces_call):
-    default: _pieces_operator
+    default: _pieces_default_operator
 
 class _ends_call(Packet):
     def __call__(_op, self: A) -> ends_result[A]: ...
@@ -58,3 +70,5 @@ class Namespace:
     flip_axes: _flip_axes_packet
     pieces: _pieces_packet
     ends: _ends_packet
+
+_pieces: _pieces_packet

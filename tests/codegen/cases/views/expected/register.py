@@ -14,8 +14,8 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("demo::flip_axes", "CPU", KERNELS_CPU, "flip_axes", "", ""),
     ("demo::flip_axes", "CUDA", KERNELS_CUDA, "flip_axes", "", ""),
     ("demo::flip_axes", "Meta", FAKES, "flip_axes", "", ""),
-    ("demo::pieces", "CPU", KERNELS_CPU, "pieces", "", ""),
-    ("demo::pieces", "Meta", FAKES, "pieces", "", ""),
+    ("demo::pieces", "CPU", KERNELS_CPU, "pieces_default", "", ""),
+    ("demo::pieces", "Meta", FAKES, "pieces_default", "", ""),
     ("demo::ends", "CPU", KERNELS_CPU, "ends", "", ""),
     ("demo::ends", "Meta", FAKES, "ends", "", ""),
 )
@@ -24,6 +24,6 @@ KERNELS: tuple[tuple[str, str, str, str, str, str], ...] = (
 # is nothing to do, and dispatch skips the key.
 WRAPPERS: tuple[tuple[str, str, str, str], ...] = (
     ("demo::flip_axes", "ADInplaceOrView", INPLACE_OR_VIEW, "flip_axes"),
-    ("demo::pieces", "ADInplaceOrView", INPLACE_OR_VIEW, "pieces"),
+    ("demo::pieces", "ADInplaceOrView", INPLACE_OR_VIEW, "pieces_default"),
     ("demo::ends", "ADInplaceOrView", INPLACE_OR_VIEW, "ends"),
 )

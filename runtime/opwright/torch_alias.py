@@ -1,0 +1,86 @@
+"""`with opwright.as_torch():` — in the block, `import torch` and `from torch.x import y` give Opwright.
+
+What was imported as `torch` before is what it was again after the block.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType, TracebackType
+
+from opwright.errors import RegistrationError
+
+__all__ = ["as_torch"]
+
+
+class _Alias(Loader):
+    """Gives a module of ours under another name."""
+
+    _spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module of ours. Raises ModuleNotFoundError where there is none."""
+        name = "opwright" + spec.name.removeprefix("torch")
+        try:
+            found = importlib.import_module(name)
+            self._spec = found.__spec__
+            return found
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise
+        raise ModuleNotFoundError(
+            f"No module named {spec.name!r}: opwright.as_torch() gives Opwright as torch, which has no {name}",
+            name=spec.name,
+        )
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leave the module as it is: it ran under its own name, and keeps its spec."""
+        module.__spec__ = self._spec
+
+
+class _Finder(MetaPathFinder):
+    """Finds `torch` and what is below it, before anything else does."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of an alias."""
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        return ModuleSpec(fullname, _Alias(), is_package=True)
+
+
+class as_torch:
+    """In the block, `torch` is Opwright for every import statement, also those of modules that are imported in it.
+
+    Those modules keep it afterwards; `torch` itself is what it was before. `as_torch().__enter__()` has it last. For
+    one thread: `sys.modules` is the process's. Raises RegistrationError within another such block.
+    """
+
+    def __init__(self) -> None:
+        self._finder = _Finder()
+        self._before: dict[str, ModuleType] = {}
+
+    def __enter__(self) -> ModuleType:
+        if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            raise RegistrationError("as_torch() within as_torch(): torch is Opwright already")
+        self._before = _take_torch()
+        sys.meta_path.insert(0, self._finder)
+        return importlib.import_module("opwright")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        sys.meta_path.remove(self._finder)
+        _take_torch()
+        sys.modules.update(self._before)
+
+
+def _take_torch() -> dict[str, ModuleType]:
+    """Take what is imported as `torch` out of `sys.modules`."""
+    names = [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
+    return {name: sys.modules.pop(name) for name in names}

@@ -1,0 +1,141 @@
+"""Checkpoints: what a part of a program saves for backward is dropped, and computed again when backward needs it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
+from opwright.autograd.function import Function
+from opwright.autograd.modes import enable_grad, no_grad
+from opwright.generator import default_generator
+from opwright.tensor import Tensor
+from opwright.utils import _pytree as pytree
+
+__all__ = ["checkpoint", "checkpoint_sequential"]
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return `function(*args, **kwargs)`, of which nothing is saved: it is called a second time in backward.
+
+    With `preserve_rng_state` it draws the same random numbers then. Semantics: `torch.utils.checkpoint`;
+    `use_reentrant` is taken and has no effect: gradients of the arguments, and of what the function closes over, are
+    computed in either form.
+    """
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
+    state = default_generator.get_state() if preserve_rng_state else None
+    run = _Run(function, leaves, spec, places, state)
+    with set_grad_enabled(True):
+        anchor = _new_anchor()
+    found = _Checkpointed.apply(run, anchor, *[leaves[place] for place in places])
+    results = list(found) if isinstance(found, tuple) else [found]
+    assert run.result is not None
+    return pytree.tree_unflatten(results, run.result)
+
+
+def _new_anchor() -> Tensor:
+    """A leaf among the operands, so that the call is recorded also where only what the function closes over requires
+    grad."""
+    from opwright.construction import tensor
+
+    return tensor(0.0, requires_grad=True)
+
+
+class _Run:
+    """A call to be made twice."""
+
+    def __init__(
+        self, function: Callable[..., Any], leaves: list[Any], spec: pytree.TreeSpec, places: list[int], state: Any
+    ) -> None:
+        self.function = function
+        self.leaves = [None if place in places else leaf for place, leaf in enumerate(leaves)]
+        self.spec = spec
+        self.places = places
+        self.state = state
+        self.result: pytree.TreeSpec | None = None
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The leaves of the function's result."""
+        leaves = list(self.leaves)
+        for place, tensor in zip(self.places, tensors, strict=True):
+            leaves[place] = tensor
+        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        found, self.result = pytree.tree_flatten(self.function(*args, **kwargs))
+        return found
+
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Any:
+        """In the block, random numbers are those of the first call."""
+        now = default_generator.get_state()
+        if self.state is not None:
+            default_generator.set_state(self.state)
+        try:
+            yield
+        finally:
+            if self.state is not None:
+                default_generator.set_state(now)
+
+
+class _Checkpointed(Function):
+    """The first call, nothing of it recorded; backward makes the second."""
+
+    @staticmethod
+    def forward(ctx: Any, run: _Run, anchor: Tensor, *tensors: Tensor) -> Any:
+        ctx.run = run
+        ctx.save_for_backward(*tensors)
+        with no_grad():
+            found = run(tensors)
+        return tuple(found) if len(found) != 1 else found[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        given: list[Tensor] = [each.detach() for each in ctx.saved_tensors]
+        for tensor, needs in zip(given, ctx.needs_input_grad[2:], strict=True):
+            tensor.requires_grad_(needs)
+        with enable_grad(), ctx.run.same_random_numbers():
+            found = ctx.run(given)
+        pairs = [
+            (result, grad)
+            for result, grad in zip(found, grads, strict=True)
+            if isinstance(result, Tensor) and result.requires_grad and grad is not None
+        ]
+        if pairs:
+            backward([result for result, _ in pairs], [grad for _, grad in pairs])
+        return None, None, *[tensor.grad for tensor in given]
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    **options: Any,
+) -> Any:
+    """Return what a chain of functions makes of the input, with a checkpoint around each of `segments` parts of it but
+    the last."""
+    chain = list(functions)
+    size = len(chain) // segments
+
+    def part(start: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in chain[start:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(part(start, end), input, use_reentrant=use_reentrant, **options)
+    return part(end, len(chain))(input)

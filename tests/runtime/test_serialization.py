@@ -1,0 +1,167 @@
+"""`save` and `load`, and `as_torch`."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import stat
+import subprocess
+import sys
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import opwright
+from opwright import Tensor
+
+VALUES: list[Any] = [
+    opwright.arange(6.0).reshape(2, 3), opwright.arange(6).reshape(2, 3).t(), opwright.ones(2, dtype=opwright.bfloat16),
+    opwright.tensor(True), opwright.zeros(0, 3), opwright.tensor([1 + 2j]), opwright.tensor([1.0], requires_grad=True),
+]  # fmt: skip
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    facts = [(x.shape, x.stride(), x.dtype, x.requires_grad, x.tolist()) for x in (a, b)]
+    return facts[0] == facts[1]
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_tensors_come_back(value: Tensor, protocol: int, tmp_path: Path) -> None:
+    opwright.save(value, tmp_path / "f", pickle_protocol=protocol)
+    assert same(opwright.load(tmp_path / "f"), value)
+    buffer = io.BytesIO()
+    opwright.save(value, buffer, pickle_protocol=protocol)
+    buffer.seek(0)
+    assert same(opwright.load(buffer), value)
+
+
+def test_containers_come_back_and_memory_is_shared(tmp_path: Path) -> None:
+    x = opwright.zeros(2, 3)
+    state = OrderedDict(x=x, row=x[1], step=3, rates=(0.1, None), names=["a", b"b"], kinds={1, 2}, by=opwright.float32,
+                        on=opwright.device("cpu"), array=np.ones(2), random=opwright.default_generator)  # fmt: skip
+    opwright.save(state, tmp_path / "f")
+    found = opwright.load(tmp_path / "f")
+    found["x"].fill_(7)
+    assert found["row"].tolist() == [7, 7, 7]
+    assert [found[name] for name in ("step", "rates", "names", "kinds", "by", "on")] == [
+        state[name] for name in ("step", "rates", "names", "kinds", "by", "on")
+    ]
+    assert opwright.load(tmp_path / "f", map_location="meta")["x"].is_meta
+
+
+class Runs:
+    def __reduce__(self) -> Any:
+        return os.system, ("exit 3",)
+
+
+class Own:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Runs(), Own(), len, [1, {"a": Runs()}], os.path.join],
+    ids=["runs", "own", "builtin", "inside", "function"],
+)
+def test_a_safe_load_runs_nothing(value: Any, tmp_path: Path) -> None:
+    opwright.save(value, tmp_path / "f")
+    with pytest.raises(pickle.UnpicklingError, match=r"neither a tensor nor a plain container.*weights_only=False"):
+        opwright.load(tmp_path / "f")
+
+
+def test_other_objects_are_read_when_asked_for(tmp_path: Path) -> None:
+    opwright.save(Own(), tmp_path / "f")
+    assert isinstance(opwright.load(tmp_path / "f", weights_only=False), Own)
+
+
+def test_a_tensor_does_not_reach_beyond_its_file() -> None:
+    call, (storage, _, _, _, dtype, grad) = opwright.ones(2).__reduce_ex__(4)
+
+    class Wide:
+        def __reduce__(self) -> Any:
+            return call, (storage, (1000,), (1,), 0, dtype, grad)
+
+    buffer = io.BytesIO(pickle.dumps(Wide()))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        opwright.load(buffer)
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", b"\x80\x04", pickle.dumps(opwright.ones(3))[:-9]])
+def test_what_is_no_such_file(data: bytes) -> None:
+    with pytest.raises(pickle.UnpicklingError):
+        opwright.load(io.BytesIO(data))
+
+
+def test_files_are_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    opwright.save(opwright.ones(2), path)
+    path.chmod(0o640)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        opwright.save([opwright.ones(1000), lambda: 0], path)
+    assert opwright.load(path).tolist() == [1, 1]
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    opwright.save(opwright.zeros(1), link)
+    assert link.is_symlink() and opwright.load(path).tolist() == [0]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["f", "link"]
+    opwright.save(opwright.ones(2), os.devnull)
+    assert not stat.S_ISREG(Path(os.devnull).stat().st_mode)
+
+
+AS_TORCH = """
+import sys, types
+before = types.ModuleType("torch")
+if {is_there}: sys.modules["torch"] = before
+import opwright
+spec = opwright.autograd.__spec__
+with opwright.as_torch() as found:
+    import torch
+    import torch.nn.functional as F
+    from torch.autograd import Function
+    from torch import Tensor, nn
+    from torch.utils._pytree import tree_map
+    import user_of_torch
+    try: import torch.optim
+    except ModuleNotFoundError as error: print(error)
+    try:
+        with opwright.as_torch(): pass
+    except RuntimeError as error: print(error)
+assert torch is found is opwright and Function is opwright.autograd.Function and Tensor is opwright.Tensor
+assert F is opwright.nn.functional and user_of_torch.torch is opwright and opwright.autograd.__spec__ is spec
+assert (sys.modules.get("torch") is before) == {is_there} and "torch.autograd" not in sys.modules
+print(user_of_torch.double(torch.ones(2)).tolist())
+"""
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_opwright_as_torch(is_there: bool, tmp_path: Path) -> None:
+    user = "import torch\nfrom torch.autograd import Function\n\ndef double(x: torch.Tensor):\n    return x * 2\n"
+    (tmp_path / "user_of_torch.py").write_text(user)
+    (tmp_path / "main.py").write_text(AS_TORCH.format(is_there=is_there))
+    run = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == [
+        "No module named 'torch.optim': opwright.as_torch() gives Opwright as torch, which has no opwright.optim",
+        "as_torch() within as_torch(): torch is Opwright already",
+        "[2.0, 2.0]",
+    ]
+
+
+def test_cuda_without_a_device() -> None:
+    if opwright.cuda.is_available():
+        assert opwright.cuda.device_count() > opwright.cuda.current_device() >= 0
+        opwright.cuda.synchronize()
+        return
+    assert opwright.cuda.device_count() == 0
+    opwright.cuda.manual_seed(3)
+    opwright.cuda.manual_seed_all(3)
+    opwright.cuda.empty_cache()
+    for call in (opwright.cuda.synchronize, opwright.cuda.current_device, opwright.cuda.get_device_name):
+        with pytest.raises(RuntimeError, match="no CUDA device is available"):
+            call()
