@@ -77,6 +77,7 @@ class KernelModules:
         self._named = named if named is not None else set()
         self._modules = tuple(modules)
         self._of = of
+        self._code = of.replace(" ", "-")
 
     @cached_property
     def _functions(self) -> dict[str, list[KernelFunction]]:
@@ -109,7 +110,7 @@ class KernelModules:
         if len(found) > 1:
             modules = " and ".join(function.module for function in found)
             hint = f"write {found[0].module}:{name}"
-            raise SchemaError(f"ambiguous-{self._of}", f"{modules} both have a function {name!r}", span, hint)
+            raise SchemaError(f"ambiguous-{self._code}", f"{modules} both have a function {name!r}", span, hint)
         return found[0] if found else None
 
     def unknown(self, name: str, span: Span | None = None) -> SchemaError:
@@ -117,7 +118,7 @@ class KernelModules:
         near = nearest(name, self._functions)
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
-        return SchemaError(f"unknown-{self._of}", f"no {self._of} is called {name!r}", span, hint)
+        return SchemaError(f"unknown-{self._code}", f"no {self._of} is called {name!r}", span, hint)
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """The function that `module:name` says. Raises SchemaError when there is none."""
@@ -129,7 +130,7 @@ class KernelModules:
                     return functions[name]
                 near = nearest(name, functions)
                 hint = f"did you mean {module}:{near}?" if near else f"looked in {path.name}"
-                raise SchemaError(f"unknown-{self._of}", f"{module} has no function {name!r}", span, hint)
+                raise SchemaError(f"unknown-{self._code}", f"{module} has no function {name!r}", span, hint)
         raise _no_module(module, module, span, "a module of Python source is expected")
 
 
