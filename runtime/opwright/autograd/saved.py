@@ -14,7 +14,7 @@ from opwright.autograd.gradients import aten
 from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
-from opwright.autograd.views import ViewOfBase
+from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
@@ -52,15 +52,7 @@ class _SavedResult:
         self.version = self.storage.version
         self.number = number
         self.tangent: Tangent | None = None
-        edge = result.edge
-        self.write = weakref.ref(edge.edges[0]) if isinstance(edge, ViewOfBase) else None
-
-    def edge(self, node: Node) -> Edge:
-        """Its place in the graph."""
-        write = None if self.write is None else self.write()
-        if write is not None:
-            return ViewOfBase.after(write)
-        return (node, self.number) if isinstance(node, MultipleOutputs) else node
+        self.write = _write_of(result)
 
     def tensor(self, edge: Edge) -> Tensor:
         """The result again, with its place in the graph."""
@@ -76,6 +68,19 @@ class _SavedResult:
         return made
 
 
+def _write_of(result: Tensor) -> weakref.ref[WriteToView] | None:
+    edge = result.edge
+    return weakref.ref(edge.edges[0]) if isinstance(edge, ViewOfBase) else None
+
+
+def _edge_of_result(saved: _SavedResult | _Packed, node: Node) -> Edge:
+    """The place in the graph of a result that its own node saved."""
+    write = None if saved.write is None else saved.write()
+    if write is not None:
+        return ViewOfBase.after(write)
+    return (node, saved.number) if isinstance(node, MultipleOutputs) else node
+
+
 def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
     """What makes of a plain tensor an instance of the result's class, with its attributes."""
     from opwright.python_dispatch.subclasses import attributes_of, instance_like
@@ -84,20 +89,22 @@ def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 class _Packed:
-    """What the hooks of a user made of a tensor."""
+    """What the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil it."""
 
-    __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version")
+    __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version", "write")
 
-    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge, number: int = -1) -> None:
+    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge) -> None:
         pack, self.unpack = hooks
-        self.number = number  # of the node's own result; -1 for what is none
+        self.number = -1  # of the node's own result
+        self.write: weakref.ref[WriteToView] | None = None
         self.tangent = cell_of(tensor)
-        self.storage = storage_of(tensor)
-        self.version = self.storage.version
+        storage = storage_of(tensor)
+        self.version = storage.version
         self.edge = edge
         with no_grad():
             self.value = pack(tensor)
-            if self.storage.version != self.version:
+            self.storage = storage if self.value is tensor else None
+            if storage.version != self.version:
                 raise RuntimeError(
                     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                     "can not be modified by in-place operations as this can lead to unexpected side-effects."
@@ -124,7 +131,9 @@ def save_original(tensor: Tensor) -> Saved:
 def save_result(result: Tensor, number: int = 0) -> Saved:
     """A result of the node that keeps it, the `number`th. `unpack` gives it its place in the graph back."""
     if _blocks and (hooks := _hooks.get()):
-        return _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None, number)
+        packed = _Packed(_SavedResult(result, number).tensor(None), hooks[-1], None)
+        packed.number, packed.write = number, _write_of(result)
+        return packed
     return _SavedResult(result, number)
 
 
@@ -209,12 +218,12 @@ def _unpack_uncommon(saved: Saved, node: Node) -> Tensor:
             raise _detached(tensor, node)
         return tensor
     if isinstance(saved, _SavedResult):
-        edge = saved.edge(node)
+        edge = _edge_of_result(saved, node)
         made = saved.tensor(edge)
         if saved.storage.version != saved.version:
             raise _modified(made, edge, saved.version, saved.storage.version)
         return made
-    return _unpack_hooked(saved)
+    return _unpack_hooked(saved, saved.edge if saved.number < 0 else _edge_of_result(saved, node))
 
 
 def _freed(node: Node) -> RuntimeError:
@@ -226,21 +235,21 @@ def _freed(node: Node) -> RuntimeError:
     )
 
 
-def _unpack_hooked(saved: _Packed) -> Tensor:
-    if saved.storage.version != saved.version:
-        raise _modified(None, saved.edge, saved.version, saved.storage.version)
+def _unpack_hooked(saved: _Packed, edge: Edge) -> Tensor:
+    if saved.storage is not None and saved.storage.version != saved.version:
+        raise _modified(None, edge, saved.version, saved.storage.version)
     with no_grad():
         found = saved.unpack(saved.value)
     if not isinstance(found, Tensor):
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
         )
-    if saved.tangent is None and (saved.edge is None or found.edge is saved.edge):
+    if saved.tangent is None and (edge is None or found.edge is edge):
         return found
     made = found.detach()
-    if saved.edge is not None:
+    if edge is not None:
         made.keys |= GRAD
-        made.edge = saved.edge
+        made.edge = edge
     move_tangent(made, saved.tangent)
     return made
 
