@@ -44,9 +44,8 @@ ERRORS = {
         "2:9: error: 'meta' says what results look like, and demo::f returns none that it writes [meta-kind]",
     ),
     "autogen-composite": (
-        "- func: bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor\n  autogen: bincount.out",
-        "2:12: error: aten::bincount: 'autogen' makes no bincount.out: it is a view, or has no 'dispatch'"
-        " [autogen-composite]",
+        "- func: demo::f(Tensor(a) self) -> Tensor(a)\n  autogen: f.out\n" + CPU + "self.T",
+        "2:12: error: demo::f: 'autogen' makes no f.out: it is a view, or has no 'dispatch' [autogen-composite]",
     ),
 }
 
