@@ -31,10 +31,10 @@ check: $(INSTALLED)  ## fresh output, ruff, mypy, the order of imports
 
 ifeq ($(ORACLE),)
 test: $(INSTALLED)  ## the tests; with ORACLE=1 those that compare with PyTorch, in an environment of their own
-	$(VENV)/bin/pytest -n auto --record $(call RECORD,$(VENV))
+	$(VENV)/bin/pytest -n auto --record=$(call RECORD,$(VENV))
 else
 test: $(INSTALLED_ORACLE)
-	$(WITH_ORACLE)/bin/pytest -n auto --leave-out $(call RECORD,$(VENV)) --record $(call RECORD,$(WITH_ORACLE))
+	$(WITH_ORACLE)/bin/pytest -n auto --leave-out=$(call RECORD,$(VENV)) --record=$(call RECORD,$(WITH_ORACLE))
 endif
 
 bench: $(INSTALLED_ORACLE)  ## the budgets, measured against PyTorch

@@ -43,8 +43,8 @@ GENERATOR_ORDER = """
     derivative_model foreign_formulas kernel_modules
     derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
-    names annotations views kernel_calls elementwise metas bindings targets render write show_rules run_tests cli
-    entry
+    names annotations views kernel_calls elementwise metas bindings targets render write explanations show_rules
+    show_explanations run_tests cli entry
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock

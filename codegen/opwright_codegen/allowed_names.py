@@ -87,6 +87,7 @@ TENSOR_FACTS: Final = frozenset(
 )  # fmt: skip
 TENSOR_METHODS: Final = frozenset(
     (
+        "bfloat16", "bool", "byte", "cdouble", "cfloat", "char", "double", "float", "half", "int", "long", "short",
         "clone", "conj", "conjugate", "contiguous", "cpu", "detach", "dim", "element_size", "expand",
         "expand_as", "get_device", "is_complex", "is_conj", "is_contiguous", "is_floating_point",
         "is_same_size", "item", "nelement", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros",

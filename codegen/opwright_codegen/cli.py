@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opwright_codegen import VERSION
 from opwright_codegen.config import find_config, read_config
-from opwright_codegen.errors import SchemaError
+from opwright_codegen.errors import SchemaError, SchemaErrors
 from opwright_codegen.generate import UsageError, check, generate, job_of
 
 __all__ = ["main"]
@@ -33,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except SchemaError as error:
         print(error, file=sys.stderr)
+        print(f"opwright explain {_code(error)} says more", file=sys.stderr)
         return 1
     except UsageError as error:
         print(f"opwright: {error}", file=sys.stderr)
@@ -66,6 +67,10 @@ def _without_collection() -> Iterator[None]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.command == "explain":
+        from opwright_codegen.show_explanations import show_explanations
+
+        return show_explanations(arguments.code, arguments.markdown, sys.stdout)
     if arguments.command == "table":
         from opwright_codegen.show import table
 
@@ -131,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--markdown", action="store_true", help="as a page")
     command.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
 
+    command = commands.add_parser("explain", help="explain an error by its code, with an example and its mend")
+    command.add_argument("code", nargs="?", metavar="CODE", help="what stands in brackets behind a message; else all")
+    command.add_argument("--markdown", action="store_true", help="as a page")
+
     command = commands.add_parser("table", help="show the dispatch table of an operator of the installed runtime")
     command.add_argument("operator", metavar="OPERATOR")
     command.add_argument(
@@ -168,6 +177,11 @@ def _inputs() -> argparse.ArgumentParser:
     inputs.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     inputs.set_defaults(output=None, only=None)
     return inputs
+
+
+def _code(error: SchemaError) -> str:
+    """The code of an error, the first one's of several."""
+    return error.errors[0].code if isinstance(error, SchemaErrors) else error.code
 
 
 def _shown_error(error: OSError) -> str:

@@ -60,6 +60,9 @@ def read_config(path: Path) -> Config | None:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SchemaError("config-syntax", _first_part(str(error)), _toml_position(str(error), source)) from None
+    except ValueError as error:  # a number of more digits than Python reads
+        message = f"{path} cannot be read: {_first_part(str(error)).partition(';')[0]}"
+        raise SchemaError("config-syntax", message) from None
     except RecursionError:
         raise SchemaError("config-syntax", f"{path} nests too deep") from None
     tool = document.get("tool")
@@ -109,15 +112,13 @@ class _Reader:
         return root / self._text(key, value, "a folder, or a table from namespaces to folders,")
 
     def _text(self, key: str, value: object, expected: str = "a text") -> str:
-        if not isinstance(value, str) or not value or "\0" in value:
+        if not _is_text(value):
             self._wrong(key, expected)
             return "."
-        return value
+        return str(value)
 
     def _texts(self, key: str, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(
-            isinstance(item, str) and item and "\0" not in item for item in value
-        ):
+        if not isinstance(value, list) or not all(map(_is_text, value)):
             self._wrong(key, "a list of texts", f'write {key} = ["…"]')
             return ()
         return tuple(value)
@@ -147,6 +148,11 @@ class _Reader:
         if found:
             return Span(self._source, found.start(1), found.end(1))
         return Span(self._source, header.start(), header.end()) if header else None
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value can be a path or the name of a module: no system takes longer ones."""
+    return isinstance(value, str) and 0 < len(value) <= 4096 and "\0" not in value
 
 
 def _first_part(message: str) -> str:

@@ -27,17 +27,17 @@ _MAX_BITS = 1024  # of a number that is written out as arithmetic: 9**9**9 would
 
 
 def problems(
-    formula: Formula, *, is_of_arrays: bool = False, operators: Collection[str] | None = ()
+    formula: Formula, *, is_of_arrays: bool = False, methods: Collection[str] | None = ()
 ) -> Iterator[SchemaError]:
-    """What is wrong with a formula. `is_of_arrays`: a kernel, whose tensors are arrays; else `operators` are methods,
-    too. With None for these, who asks looks at attributes himself."""
-    if operators is None:
+    """What is wrong with a formula. `is_of_arrays`: a kernel, whose tensors are arrays; else `methods` are those that
+    operators give. With None for these, who asks looks at attributes himself."""
+    if methods is None:
         yield from _Limits(None, ()).problems(formula, is_called=False)
     elif is_of_arrays:
         yield from _Limits(ARRAY_FACTS, ARRAY_METHODS).problems(formula, is_called=False)
     else:
-        methods = TENSOR_METHODS.union(each for each in operators if may_be_method(each))
-        yield from _Limits(TENSOR_FACTS, methods).problems(formula, is_called=False)
+        known = TENSOR_METHODS.union(each for each in methods if may_be_method(each))
+        yield from _Limits(TENSOR_FACTS, known).problems(formula, is_called=False)
 
 
 class _Limits:

@@ -45,6 +45,7 @@ class Scope:
     operators: Collection[str] = ()
     functions: Collection[str] = ()
     of: str = "the operator"
+    methods: Collection[str] = ()  # of tensors, beside the operators
     has_own_attributes: bool = False  # whoever made it looks at attributes by lists of its own
     _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
@@ -65,9 +66,10 @@ class Scope:
         return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))
 
     @staticmethod
-    def for_composite(schema: FunctionSchema, operators: Collection[str]) -> Scope:
-        """A composite kernel sees the arguments as they were passed, and the operators."""
-        return Scope(_arguments(schema), operators=operators, of=str(schema.name))
+    def for_composite(schema: FunctionSchema, operators: Collection[str], methods: Collection[str] = ()) -> Scope:
+        """A composite kernel sees the arguments as they were passed, and the operators, as methods too; `methods` are
+        those that are no functions."""
+        return Scope(_arguments(schema), operators=operators, of=str(schema.name), methods=methods)
 
     @staticmethod
     def for_derivative(
@@ -145,8 +147,8 @@ def resolve(formula: Formula, scope: Scope) -> Formula:
 
     resolved = rewrite(formula, change)
     errors.raise_if_any()
-    operators = None if scope.has_own_attributes else scope.operators
-    for problem in problems(resolved, is_of_arrays=scope.names.get("xp") is Kind.MODULE, operators=operators):
+    methods = None if scope.has_own_attributes else {*scope.operators, *scope.methods}
+    for problem in problems(resolved, is_of_arrays=scope.names.get("xp") is Kind.MODULE, methods=methods):
         errors.add(problem)
     errors.raise_if_any()
     return resolved

@@ -55,6 +55,11 @@ class Job:
         return (self.root, self.root / "src", *dict.fromkeys(schema.parent for schema in self.schemas))
 
     @property
+    def packages(self) -> tuple[str, ...]:
+        """What the settings name: a schema file may name functions of these by path, beside those of the project."""
+        return (*self.kernels, *self.rules, *self.gradients, *self.uses)
+
+    @property
     def base(self) -> Path:
         """The folder that keeps the stamp of a run."""
         if isinstance(self.output, Path):
@@ -197,7 +202,7 @@ def gradient_modules(job: Job) -> KernelModules:
     """The modules of backward functions."""
     from opwright_codegen.kernel_modules import KernelModules
 
-    return KernelModules(job.gradients, job.roots, of="backward function", named=job.named)
+    return KernelModules(job.gradients, job.roots, of="backward function", named=job.named, allowed=job.packages)
 
 
 def render_namespace(
@@ -224,8 +229,8 @@ def render_namespace(
         chosen,
         package,
         only=job.only or None,
-        kernels=KernelModules(job.kernels, job.roots, named=job.named),
-        rules=KernelModules(job.rules, job.roots, of="rule", named=job.named),
+        kernels=KernelModules(job.kernels, job.roots, named=job.named, allowed=job.packages),
+        rules=KernelModules(job.rules, job.roots, of="rule", named=job.named, allowed=job.packages),
         strict=job.strict,
         derivatives=derivatives,
         gradients=gradient_modules(job),

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import ast
 import keyword
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.source import Source, Span
 
 __all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
+
+# What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
+# though a folder of the project is called the same: a program that runs elsewhere would import the other one.
+_OURS: Final = ("opwright.kernels", "opwright.rules")
+_OTHERS: Final = sys.stdlib_module_names | frozenset(("numpy", "cupy", "opwright", "opwright_codegen"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +74,25 @@ class KernelModules:
     """The functions of some modules, of all modules of a package where one is named; and of others by their path.
 
     `roots` are folders to look for modules in before the installed ones. A missing module raises SchemaError when a
-    function is asked for. Modules of functions that are asked for by their path are added to `named`.
+    function is asked for. A path may name modules that are found in `roots`, those here, and those that are `allowed`
+    or in a package that is. Modules of functions that are asked for by their path are added to `named`.
     """
 
     def __init__(
-        self, modules: Sequence[str], roots: Sequence[Path] = (), *, of: str = "kernel", named: set[str] | None = None
+        self,
+        modules: Sequence[str],
+        roots: Sequence[Path] = (),
+        *,
+        of: str = "kernel",
+        named: set[str] | None = None,
+        allowed: Sequence[str] = (),
     ) -> None:
+        self._allowed = (*modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
         self._modules = tuple(modules)
         self._of = of
+        self._code = of.replace(" ", "-")
 
     @cached_property
     def _functions(self) -> dict[str, list[KernelFunction]]:
@@ -109,7 +125,7 @@ class KernelModules:
         if len(found) > 1:
             modules = " and ".join(function.module for function in found)
             hint = f"write {found[0].module}:{name}"
-            raise SchemaError(f"ambiguous-{self._of}", f"{modules} both have a function {name!r}", span, hint)
+            raise SchemaError(f"ambiguous-{self._code}", f"{modules} both have a function {name!r}", span, hint)
         return found[0] if found else None
 
     def unknown(self, name: str, span: Span | None = None) -> SchemaError:
@@ -117,10 +133,11 @@ class KernelModules:
         near = nearest(name, self._functions)
         where = ", ".join(self._modules) or "no module is configured"
         hint = f"did you mean {near!r}?" if near else f"looked in: {where}"
-        return SchemaError(f"unknown-{self._of}", f"no {self._of} is called {name!r}", span, hint)
+        return SchemaError(f"unknown-{self._code}", f"no {self._of} is called {name!r}", span, hint)
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
-        """The function that `module:name` says. Raises SchemaError when there is none."""
+        """The function that `module:name` says. Raises SchemaError when there is none, or it is not the project's."""
+        self._check_own(module, span)
         self._named.add(module)
         for part, path in module_files(module, self._roots, span):
             if part == module:
@@ -129,8 +146,22 @@ class KernelModules:
                     return functions[name]
                 near = nearest(name, functions)
                 hint = f"did you mean {module}:{near}?" if near else f"looked in {path.name}"
-                raise SchemaError(f"unknown-{self._of}", f"{module} has no function {name!r}", span, hint)
+                raise SchemaError(f"unknown-{self._code}", f"{module} has no function {name!r}", span, hint)
         raise _no_module(module, module, span, "a module of Python source is expected")
+
+    def _check_own(self, module: str, span: Span | None) -> None:
+        """Refuse what is neither the project's nor named in its settings: a schema file alone can then run nothing."""
+        if any(module == allowed or module.startswith(f"{allowed}.") for allowed in self._allowed):
+            return
+        top = module.partition(".")[0]
+        if top not in _OTHERS and _is_module_name(top):
+            if any(_in_folder(root, top) for root in self._roots if not _is_installed(root)):
+                return
+            if not _top_level(top, ()):
+                return  # there is no such module, which is said elsewhere
+        hint = f"if it is meant, name its package under 'kernels' of [tool.opwright]: kernels = [\"{module}\"]"
+        message = f"{module!r} is no module of this project, and [tool.opwright] does not name it"
+        raise SchemaError("foreign-module", message, span, hint)
 
 
 def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:
@@ -153,6 +184,11 @@ def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None
     if not places:
         raise _no_module(name, parts[0], span, "install it, or name its folder's parent in the current project")
     return list(_sources(name, places[0]))
+
+
+def _is_installed(folder: Path) -> bool:
+    """Whether a folder holds what is installed, though it is the current one or has a schema file."""
+    return folder.resolve().name in ("site-packages", "dist-packages")
 
 
 def _is_module_name(part: str) -> bool:

@@ -93,6 +93,11 @@ class NamespaceView:
             found = {name: f"{alias}.{name}" for name in package.functions} | found
         return found
 
+    @cached_property
+    def used_methods(self) -> frozenset[str]:
+        """The methods of Tensor in the packages that it builds upon, functions of theirs or not."""
+        return frozenset(name for package in self.used.values() for name in package.methods)
+
     def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
         """The modules of operators among `words`, as `import_lines` takes them."""
         modules = {"ops": "."} | {alias: package.name for alias, package in self.used.items()}

@@ -206,16 +206,16 @@ def test_one_list_among_results(tmp_path: Path) -> None:
 
 def test_names_that_python_and_the_module_need(tmp_path: Path) -> None:
     text = """
-        {} ; keywords ; class: keywords_backward(grad_return, grad_yield, from) ; def: grad_yield
+        {} ; keywords ; from: keywords_backward(grad_return, grad_yield, type) ; print: grad_yield
         any(Tensor[] len, Tensor[] any) -> Tensor ; lists ; len: spread(grad, len) ; any: spread(grad, any)
         save(Tensor node, Tensor edges) -> Tensor ; product ; node: grad * edges ; edges: grad * node
         record(Tensor grad, Tensor record) -> Tensor ; product ; grad: grads[0] * record ; record: not_implemented("no")
     """
-    schema = "lambda(Tensor class, Tensor? def=None, *, float from=1.0) -> (Tensor return, Tensor yield)"
+    schema = "lambda(Tensor from, Tensor? print=None, *, float type=1.0) -> (Tensor return, Tensor yield)"
     with project(tmp_path, text.format(schema)) as package:
         ops = package.ops
         x, y = leaf(2), leaf(2)
-        assert gradcheck(lambda x, y: tuple(ops.lambda_(x, y, from_=2.0)), (x, y))
+        assert gradcheck(lambda x, y: tuple(ops.lambda_(x, y, type=2.0)), (x, y))
         assert gradcheck(lambda x: ops.lambda_(x)[1], (x,))
         assert gradcheck(lambda x, y: ops.any([x, x], [y]), (x, y))
         assert gradcheck(ops.save, (x, y))

@@ -220,7 +220,7 @@ def test_wrong_schemas_are_reported_and_nothing_is_written(project: Path) -> Non
         assert found.returncode == 1
         assert found.stdout == ""
         assert "ops.yaml:2:3: error: " in found.stderr
-        assert found.stderr.endswith("2 errors\n")
+        assert found.stderr.endswith("2 errors\nopwright explain unknown-key says more\n")
     assert not (project / "mine_ops").exists()
 
 

@@ -132,7 +132,7 @@ WORDS = (
     "kind1", "kind2", "_op", "type", "list", "tuple", "int", "float", "str", "bool", "complex", "builtins", "Operator",
     "active_modes", "plan", "plan0", "plan1", "plans", "target", "target0", "result", "result0", "result1", "results",
     "wrap", "wrap_view", "rules", "math", "dtypes", "made", "zip", "ARRAYS", "eval", "exec", "print", "__import__",
-    "__class__", "__builtins__", "__debug__", "class", "from", "lambda", "match", "async", "_", "__", "self_", "_self",
+    "__class__", "__builtins__", "__debug__", "from", "match", "_", "__", "self_", "_self",
     "y_", "_y", "KeyError", "TypeError", "out", "range", "len", "any", "NDArray", "Any", "Scalar", "hostile_kernels",
     "hostile_kernels_kernels", "annotations", "register", "call", "convert", "name", "operator", "more",
 )  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
+from pipeline import assert_refused, generate, new_namespace
 
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.kernel_modules import KernelModules, module_files
@@ -123,3 +125,82 @@ def test_a_changed_module_is_read_again(project: Path) -> None:
 def test_installed_packages_are_found() -> None:
     found = dict(module_files("opwright_codegen.targets"))
     assert found["opwright_codegen.targets"].name == "__init__.py"
+
+
+# -- what a path of a schema file may name: YAML alone runs nothing
+
+FOREIGN = [
+    ("subprocess", "getoutput"), ("os", "system"), ("os.path", "join"), ("posix", "system"), ("sys", "exit"),
+    ("builtins", "eval"), ("shutil", "rmtree"), ("pickle", "loads"), ("runpy", "run_path"),
+    ("numpy", "load"), ("numpy.f2py", "compile"), ("numpy.lib.format", "read_array"), ("cupy", "load"),
+    ("opwright_codegen.write", "replace_file"), ("opwright.library", "impl"), ("opwright", "compile"),
+    ("pytest", "main"), ("yaml", "unsafe_load"), ("_pytest.config", "main"), ("opwright.kernels_of_others", "f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("module", "name"), FOREIGN)
+@pytest.mark.parametrize("of", ["kernel", "rule", "backward function"])
+def test_paths_to_what_the_project_has_not_chosen(project: Path, module: str, name: str, of: str) -> None:
+    span = Source("x.yaml", f"CPU: {module}:{name}").whole()
+    named: set[str] = set()
+    with pytest.raises(SchemaError) as caught:
+        KernelModules(["single"], [project], of=of, named=named).find_path(module, name, span)
+    assert caught.value.code == "foreign-module"
+    assert caught.value.span == span
+    assert caught.value.hint is not None and f'kernels = ["{module}"]' in caught.value.hint
+    assert not named
+
+
+@pytest.mark.parametrize("name", ["subprocess", "numpy", "cupy", "opwright_codegen"])
+def test_a_folder_that_is_called_like_an_installed_package_is_not_meant(project: Path, name: str) -> None:
+    (project / name).mkdir()
+    (project / name / "__init__.py").write_text("def getoutput(self): ...")
+    with pytest.raises(SchemaError, match="is no module of this project"):
+        KernelModules([], [project]).find_path(name, "getoutput")
+
+
+def test_packages_that_settings_name_are_allowed(project: Path) -> None:
+    for allowed in ("opwright_codegen", "opwright_codegen.targets"):
+        kernels = KernelModules([], [project], allowed=[allowed])
+        assert kernels.find_path("opwright_codegen.targets.forward", "context").name == "context"
+    with pytest.raises(SchemaError, match=r"'opwright_codegen\.write' is no module of this project"):
+        kernels.find_path("opwright_codegen.write", "replace_file")
+    with pytest.raises(SchemaError, match=r"'opwright_codegen\.targets' is no module"):
+        KernelModules([], allowed=["opwright_codegen.targ"]).find_path("opwright_codegen.targets", "context")
+    assert KernelModules([]).find_path("opwright.rules.factories", "like").name == "like"
+
+
+def test_a_path_names_what_the_module_defines(project: Path) -> None:
+    (project / "importing.py").write_text("from os import system\nfrom subprocess import *\nrun = system")
+    for name in ("system", "getoutput", "run", "exec", "__import__"):
+        with pytest.raises(SchemaError, match=f"importing has no function '{name}'"):
+            KernelModules([], [project]).find_path("importing", name)
+
+
+def test_what_is_installed_is_foreign_beside_a_schema_file_too(project: Path) -> None:
+    installed = project / "site-packages"
+    installed.mkdir()
+    (installed / "other_package.py").write_text("def run(self): ...")
+    with pytest.raises(SchemaError):
+        KernelModules([], [installed]).find_path("pytest", "main")
+    with pytest.raises(SchemaError):
+        KernelModules([], [site_packages()]).find_path("yaml", "load")
+
+
+def site_packages() -> Path:
+    spec = importlib.util.find_spec("yaml")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent.parent
+
+
+@pytest.mark.parametrize(
+    "field", ["meta: {}", "dispatch: {{CPU: '{}'}}", "dispatch: {{CompositeImplicitAutograd: '{}'}}"]
+)
+@pytest.mark.parametrize("path", ["subprocess:getoutput", "os:system", "numpy:load", "pytest:main"])
+def test_the_command_refuses_them(tmp_path: Path, field: str, path: str) -> None:
+    more = "" if "dispatch" in field else "  dispatch: {CPU: xp.sin(x)}\n"
+    text = f"- func: {new_namespace()}::f(Tensor x) -> Tensor\n  {field.format(path)}\n{more}"
+    run = generate(tmp_path, text)
+    assert run.status == 1
+    assert_refused(run)
+    assert "[foreign-module]" in run.stderr and path in run.stderr and "^" in run.stderr

@@ -131,3 +131,93 @@ def test_a_package_to_use_is_there_and_generated(folder: Path, name: str) -> Non
     assert done.returncode in (1, 2), done.stdout
     assert name in done.stderr
     assert "Traceback" not in done.stderr
+
+
+# -- full disks, other encodings, files that cannot be read, interrupts
+
+_FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
+"""
+
+
+@pytest.mark.parametrize("size", [0, 100, 1000])
+def test_a_full_disk_is_told_of_with_the_file(folder: Path, size: int) -> None:
+    command = _FULL.replace("(LIMIT, LIMIT)", str((size, size))) + _COMMAND
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", command, "generate", "ops.yaml", "-o", "out"],
+        cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("opwright: out/") and done.stderr.endswith(": File too large\n"), done.stderr
+    assert not list(folder.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_full_device_for_a_stream(folder: Path, stream: str) -> None:
+    text = OPERATORS if stream == "stdout" else "- func: f(\n"
+    (folder / "ops.yaml").write_text(text)
+    with open("/dev/full", "w") as full:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
+        command = [sys.executable, "-c", _COMMAND, "generate", "ops.yaml", "-o", "out"]
+        done = subprocess.run(command, cwd=folder, text=True, timeout=120, **streams)  # type: ignore[call-overload]
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in (done.stdout or "") + (done.stderr or "")
+    if stream == "stdout":
+        assert "No space left" in done.stderr
+
+
+@pytest.mark.parametrize("text", [OPERATORS + "  doc: café ✓ 日本\n", "- func: é✓::f(Tensor x) -> Tensor\n"])
+def test_text_that_the_locale_has_not(folder: Path, text: str) -> None:
+    (folder / "é.yaml").write_bytes(text.encode())
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-c", _COMMAND, "generate", "é.yaml", "-o", "out"]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == (0 if "special" in text else 1), done.stderr
+    assert "Traceback" not in done.stderr and "an error of its own" not in done.stderr
+    if done.returncode:
+        assert "\\xe9" in done.stderr
+    else:
+        assert "café ✓ 日本" in (folder / "out" / "ops.pyi").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("content", ["folder", b"\xff\xfe\x00", b"caf\xe9 = 1"])
+@pytest.mark.parametrize("name", ["ops.yaml", "tags.yaml", "derivatives.yaml", "own.py", "pyproject.toml"])
+def test_files_that_are_no_text(folder: Path, name: str, content: str | bytes) -> None:
+    files = {
+        "tags.yaml": "- tag: quick\n  desc: quick\n", "derivatives.yaml": "- name: special::f(Tensor x) -> Tensor\n",
+        "own.py": "def g(x):\n    return x\n", "ops.yaml": OPERATORS.replace("xp.sin(x)", "g"),
+        "pyproject.toml": '[tool.opwright]\nschemas = ["ops.yaml"]\noutput = "out"\ntags = "tags.yaml"\n'
+        'derivatives = "derivatives.yaml"\nkernels = ["own"]\n',
+    }  # fmt: skip
+    for file, text in files.items():
+        (folder / file).write_text(text)
+    (folder / name).unlink()
+    if isinstance(content, bytes):
+        (folder / name).write_bytes(content)
+    else:
+        (folder / name).mkdir()
+    command = [sys.executable, "-c", _COMMAND, "generate", "--config", "pyproject.toml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode in (1, 2)
+    assert name in done.stderr or name.partition(".")[0] in done.stderr
+    assert "Traceback" not in done.stderr and "an error of its own" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["opwright_codegen.cli", "yaml", "lark", "opwright_codegen.read", "argparse"])
+def test_an_interrupt_while_modules_are_imported(folder: Path, module: str) -> None:
+    interrupt = f"""
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+"""
+    command = [sys.executable, "-c", interrupt + _COMMAND, "generate", "ops.yaml", "-o", "out"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert not (folder / "out").exists()

@@ -180,4 +180,4 @@ def test_one_mistake_is_reported_once(
     )
     assert main(["generate"]) == 1
     shown = capsys.readouterr().err
-    assert shown.count("no kernel is called 'nowhere'") == 2 and shown.endswith("2 errors\n")  # one an entry
+    assert shown.count("no kernel is called 'nowhere'") == 2 and "\n2 errors\n" in shown  # one an entry

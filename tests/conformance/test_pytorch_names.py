@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
-from pytorch_names import groups, page  # noqa: E402
+from pytorch_names import groups, page
 
 pytestmark = pytest.mark.oracle
 PAGE = Path(__file__).parents[2] / "docs" / "pytorch.md"

@@ -90,9 +90,10 @@ def test_views_share_storage_and_root_base() -> None:
     assert [view.storage_offset() for view in wrap_views(base, list(base.array))] == [0, 4, 8]
 
 
-def test_a_view_does_not_inherit_requires_grad() -> None:
+def test_a_view_that_nobody_records_requires_grad_as_its_base_does() -> None:
     base = wrap(np.zeros(3)).requires_grad_()
-    assert not wrap_view(base, base.array[1:]).requires_grad
+    view = wrap_view(base, base.array[1:])
+    assert (view.requires_grad, view.grad_fn) == (True, None)
 
 
 def test_as_strided_reaches_the_whole_storage() -> None:
@@ -219,7 +220,7 @@ def test_pickle_keeps_shared_storage_layout_and_requires_grad() -> None:
         pickle.dumps(both(wrap(np.asfortranarray(np.arange(6.0).reshape(2, 3))).requires_grad_()))
     )
     assert (base.tolist(), base.stride(), base.requires_grad) == ([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], (1, 2), True)
-    assert (part.storage_offset(), part.requires_grad) == (1, False)
+    assert (part.storage_offset(), part.requires_grad) == (1, True)
     part.array[0, 0] = 9
     assert base.tolist()[1][0] == 9
     narrow = pickle.loads(pickle.dumps(wrap(np.ones(2, bfloat16))))

@@ -1,0 +1,99 @@
+"""The command `explain`, and the page of all errors that it prints: every code has an example that holds."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import opwright_codegen
+from opwright_codegen.check import RULES
+from opwright_codegen.cli import main
+from opwright_codegen.explanations import Explanation, explanations
+from opwright_codegen.show_explanations import problems_of
+
+SOURCES = Path(opwright_codegen.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+SHOWN = [pytest.param(found, id=found.code) for found in explanations().values() if found.elsewhere is None]
+
+# Where the code is put together or passed on, and what codes that gives.
+MADE = {
+    "check.py": set(RULES),
+    "schema_rules.py": set(),  # passed on from _Problem
+    "derivative_checks.py": {"auto-linear", "auto-element-wise"},
+    "entry_values.py": {"unknown-variant", "unknown-dtype", "unknown-ufunc-key", "unknown-device-check"},
+    "formula_limits.py": {"not-allowed"},
+    "kernel_modules.py": {
+        *("unknown-kernel", "unknown-rule"),
+        *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),
+    },
+}
+
+
+def codes_in(tree: ast.Module) -> Iterator[str | None]:
+    """The code of each error that a module raises or notes; None for one that is no constant."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id in ("SchemaError", "_Problem"):
+            yield node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        for keyword in node.keywords:
+            if node.func.id == "_refused" and keyword.arg == "code":
+                yield ast.literal_eval(keyword.value)
+
+
+def test_every_code_is_explained_and_no_other() -> None:
+    found: dict[str, set[str | None]] = {}
+    for path in SOURCES.rglob("*.py"):
+        found.setdefault(path.name, set()).update(codes_in(ast.parse(path.read_text(encoding="utf-8"))))
+    assert {name for name, codes in found.items() if None in codes} == set(MADE)
+    assert set().union(*found.values(), *MADE.values()) - {None} == set(explanations())
+
+
+@pytest.mark.parametrize("explanation", SHOWN)
+def test_examples_hold(explanation: Explanation) -> None:
+    said = {problem.code for problem in problems_of(explanation.wrong)}
+    assert said == {explanation.code, *explanation.others}
+    assert problems_of(explanation.right) == ()
+
+
+def test_what_cannot_be_shown_says_why() -> None:
+    """Without an example there is a reason; and no code has both."""
+    for found in explanations().values():
+        assert bool(found.elsewhere) != bool(found.wrong and found.right), found.code
+
+
+def test_the_page_of_errors_is_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/errors.md is what the command prints."""
+    assert main(["explain", "--markdown"]) == 0
+    assert capsys.readouterr().out == PAGE.read_text(encoding="utf-8")
+
+
+def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "unknown-type"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("unknown-type: ")
+    assert "    ops.yaml:1:11: error: unknown type specifier 'Tensr' [unknown-type]\n" in shown
+    assert shown.endswith("    - func: f(Tensor self) -> Tensor\n")
+    assert main(["explain", "unknown-tpye"]) == 1
+    assert "did you mean 'unknown-type'?" in capsys.readouterr().err
+
+
+def test_all_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each code; a reason in place of an example that there is none of."""
+    assert main(["explain"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(explanations())
+    assert main(["explain", "large-file"]) == 0
+    assert "too long for this page" in capsys.readouterr().out
+
+
+def test_errors_say_where_more_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command names the first error's code, once a run."""
+    monkeypatch.chdir(tmp_path)
+    Path("ops.yaml").write_text("- func: f(Tensr self) -> Tensor\n- func: g(Tensor self) -> Tensr\n")
+    assert main(["check", "ops.yaml"]) == 1
+    assert capsys.readouterr().err.endswith("2 errors\nopwright explain unknown-type says more\n")
