@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.dtypes import INEXACT, DType, dtype_name
-from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, PYTHON, TANGENT, VIEW
+from opwright.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, META, PYTHON, TANGENT, VIEW
 from opwright.state import with_modes
 from opwright.storage import Extra, set_array, storage_of
 
@@ -165,8 +165,8 @@ class Differentiable:
         if self.keys & PYTHON:  # its class makes it
             return self.detach()  # type: ignore[no-any-return]
         made = wrap(self.array)
-        if self.extra is not None and self.extra.storage is not None:
-            made.extra = Extra(self.extra.storage.apart())
+        if self.keys & META or (self.extra is not None and self.extra.storage is not None):
+            made.extra = Extra(storage_of(self).apart())
         if self.is_inference():
             made.keys &= ~(AUTOGRAD | ADINPLACEORVIEW)
         return made

@@ -66,6 +66,8 @@ class Storage:
 
     def apart(self, version: int = 0) -> Storage:
         """The same memory, with a count of writes of its own."""
+        if backend_of(self.array).key == META:
+            self.array.root.constant = None  # no count says any more whether somebody wrote
         other = Storage(self.array, self.resizable)
         other.version = version
         other._flat = self._flat

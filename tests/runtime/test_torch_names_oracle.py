@@ -119,6 +119,10 @@ PROGRAMS: list[Any] = [
     lambda lib: list(lib.div(3, 2).shape), lambda lib: str(lib.div(3, 2).dtype).removeprefix("torch."),
     lambda lib: lib.tensor([1.0, 2.0]).sum().item(), lambda lib: lib.ones(()).item(), lambda lib: lib.randn(()).item(),
     lambda lib: lib.tensor(4.0).copy_(lib.ones(())).item(), lambda lib: lib.as_tensor(3).item(),
+    lambda lib: lib.tensor(4.0).view(1).item(), lambda lib: lib.tensor(4.0).detach().item(),
+    lambda lib: lib.tensor([4.0])[0].item(), lambda lib: lib.tensor(4.0).expand(1, 1).squeeze().tolist(),
+    lambda lib: bool(lib.tensor(True).reshape(1, 1)), lambda lib: lib.tensor(4.0).expand(3).tolist(),
+    lambda lib: lib.tensor(4.0).view(1)[:0].item(),
 ]  # fmt: skip
 
 
@@ -134,6 +138,16 @@ def test_numbers_in_a_fake_mode(place: int) -> None:
     check(programme)
 
 
+def test_a_number_whose_writes_are_counted_apart_is_not_known() -> None:
+    with opwright.fake.FakeTensorMode():
+        x, y = opwright.tensor(4.0), opwright.tensor(4.0)
+        x.data.add_(1)
+        y.add_(1)
+        for written in (x, y.data, y.data.view(1)):
+            with pytest.raises(opwright.DataDependentOutputError):
+                written.item()
+
+
 def test_a_number_that_was_written_to_is_not_known() -> None:
     with opwright.fake.FakeTensorMode() as mode:
         x = opwright.tensor(4.0)
@@ -141,5 +155,7 @@ def test_a_number_that_was_written_to_is_not_known() -> None:
         x.view(1).copy_(opwright.ones(1))
         with pytest.raises(opwright.DataDependentOutputError):
             x.item()
+        with pytest.raises(opwright.DataDependentOutputError):
+            x.view(1).item()
     with pytest.raises(AttributeError, match="no fake tensor"):
         _ = opwright.ones(2).fake_mode

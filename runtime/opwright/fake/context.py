@@ -85,12 +85,14 @@ def read_item(array: MetaArray, what: str) -> Any:
 
 
 def constant_of(tensor: Tensor) -> Any:
-    """The only element of a tensor that a FakeTensorMode made of a Python number, unless it was written to; None
-    where it is not known."""
-    extra = tensor.extra
+    """The only element of a tensor that a FakeTensorMode made of a Python number, or of a view of one, unless its
+    memory was written to; None where it is not known."""
+    extra, array = tensor.extra, tensor.array
+    root = array.root
     is_as_made = extra is None or extra.storage is None or extra.storage.version == 0
     is_counted = tensor.keys & (AUTOGRAD | ADINPLACEORVIEW)
-    return getattr(tensor.array, "constant", None) if is_as_made and is_counted else None
+    is_element = array is root or (array.dtype is root.dtype and array.size == 1)
+    return getattr(root, "constant", None) if is_as_made and is_counted and is_element else None
 
 
 def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
