@@ -26,7 +26,7 @@ _SAFE: Final = frozenset(
         ("opwright.pickling", "_over_storage"), ("opwright.pickling", "_from_numpy"),
         ("opwright.storage", "_restore"), ("opwright.devices", "Device"),
         ("opwright.options", "Layout"), ("opwright.options", "MemoryFormat"),
-        ("opwright.generator", "_restore"),
+        ("opwright.generator", "_restore"), ("opwright.size", "Size"),
     }
 )  # fmt: skip
 

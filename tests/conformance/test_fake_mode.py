@@ -299,8 +299,7 @@ def test_a_meta_result_is_on_the_arguments_device(lib: library.Library, mode: Fa
 
 
 def test_get_ctx_is_for_fake_kernels(lib: library.Library, mode: FakeTensorMode) -> None:
-    with pytest.raises(RuntimeError, match="get_ctx"):
-        library.get_ctx()
+    assert library.get_ctx() is None  # as PyTorch's
     lib.define("sized(Tensor x) -> Tensor")
     library.register_fake("fake_demo::sized", lambda x: x.new_empty([library.get_ctx().new_dynamic_size()]), lib=lib)
     with pytest.raises(DynamicOutputShapeError, match=r"fake_demo::sized.*ShapeEnv"):

@@ -100,7 +100,8 @@ def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
     place = array.place
     kind = "fake" if place.mode is not None else "meta" if place.device.type == "meta" else "wrapper"
     context = running.get()
-    operator = "" if context is None else context.operator
+    # What the caller wrote matters here: not the fake kernels of our own operators, which he called by that.
+    operator = "" if context is None or context.operator.startswith("aten::") else context.operator
     inside = f" in the fake kernel of {operator}" if operator else ""
     hint = (
         "Compute with tensors instead; a size that depends on data is get_ctx().new_dynamic_size() there"

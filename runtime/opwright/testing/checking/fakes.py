@@ -26,7 +26,7 @@ def check_fake(call: Call) -> None:
         for env, kind in ((None, ""), (ShapeEnv(), ", with symbolic sizes")):
             _compare(call, env, kind)
         for resized in with_other_sizes(call):
-            shapes = " and ".join(f"{each.name} of shape {each.tensor.shape}" for each in resized.operands)
+            shapes = " and ".join(f"{each.name} of shape {tuple(each.tensor.shape)}" for each in resized.operands)
             _compare(resized, None, f" with other sizes than the sample's, {shapes}")
 
 

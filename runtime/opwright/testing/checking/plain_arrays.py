@@ -98,7 +98,7 @@ def _wrapped(value: Any) -> Any:
 def _difference(found: Tensor, wanted: Operand, has_values: bool) -> str | None:
     tensor = wanted.tensor
     if (found.shape, found.dtype) != (tensor.shape, tensor.dtype):
-        shown = [f"{dtype_name(each.dtype)} of shape {each.shape}" for each in (found, tensor)]
+        shown = [f"{dtype_name(each.dtype)} of shape {tuple(each.shape)}" for each in (found, tensor)]
         return f"{wanted.name} is {shown[0]}, not {shown[1]}"
     if not has_values:
         return None

@@ -145,7 +145,7 @@ def _check_other_sizes(call: Call) -> None:
     try:
         gradients(copied, results, incoming_gradients(results))
     except Exception as error:
-        shapes = " and ".join(f"{each.name} of shape {each.tensor.shape}" for each in call.operands)
+        shapes = " and ".join(f"{each.name} of shape {tuple(each.tensor.shape)}" for each in call.operands)
         raise ContractError(
             f"the backward pass of {call.operator.name} runs with the sizes of the sample, and not with {shapes}: "
             f"{error}"
