@@ -221,7 +221,7 @@ class _Binder:
                     _check_array_module(base, kernel)
                     scope = Scope.for_kernel(base.schema)
                 else:
-                    scope = Scope.for_composite(base.schema, self._view.calls)
+                    scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
                 bound = Inline(resolve(formula, scope))
             case NativeKernel() | RawKernel():

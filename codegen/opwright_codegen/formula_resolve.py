@@ -46,6 +46,7 @@ class Scope:
     functions: Collection[str] = ()
     of: str = "the operator"
     has_own_attributes: bool = False  # whoever made it looks at attributes by lists of its own
+    methods: Collection[str] = ()  # operators of other packages that are nothing but methods
     _everything: dict[str, Kind] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,9 +66,9 @@ class Scope:
         return Scope({"xp": Kind.MODULE} | _arguments(schema), of=str(schema.name))
 
     @staticmethod
-    def for_composite(schema: FunctionSchema, operators: Collection[str]) -> Scope:
+    def for_composite(schema: FunctionSchema, operators: Collection[str], methods: Collection[str] = ()) -> Scope:
         """A composite kernel sees the arguments as they were passed, and the operators."""
-        return Scope(_arguments(schema), operators=operators, of=str(schema.name))
+        return Scope(_arguments(schema), operators=operators, of=str(schema.name), methods=methods)
 
     @staticmethod
     def for_derivative(
@@ -145,7 +146,7 @@ def resolve(formula: Formula, scope: Scope) -> Formula:
 
     resolved = rewrite(formula, change)
     errors.raise_if_any()
-    operators = None if scope.has_own_attributes else scope.operators
+    operators = None if scope.has_own_attributes else {*scope.operators, *scope.methods}
     for problem in problems(resolved, is_of_arrays=scope.names.get("xp") is Kind.MODULE, operators=operators):
         errors.add(problem)
     errors.raise_if_any()

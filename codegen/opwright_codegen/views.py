@@ -93,6 +93,11 @@ class NamespaceView:
             found = {name: f"{alias}.{name}" for name in package.functions} | found
         return found
 
+    @cached_property
+    def used_methods(self) -> frozenset[str]:
+        """What formulas may call of the packages as methods: some of these operators are nothing else."""
+        return frozenset[str]().union(*(package.methods for package in self.used.values()))
+
     def imports(self, words: Collection[str]) -> list[tuple[str, str, str]]:
         """The modules of operators among `words`, as `import_lines` takes them."""
         modules = {"ops": "."} | {alias: package.name for alias, package in self.used.items()}
