@@ -44,8 +44,8 @@ ERRORS = {
         "2:9: error: 'meta' says what results look like, and demo::f returns none that it writes [meta-kind]",
     ),
     "autogen-composite": (
-        "- func: bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor\n  autogen: bincount.out",
-        "2:12: error: aten::bincount: 'autogen' makes no bincount.out: it is a view, or has no 'dispatch'"
+        "- func: fliplr(Tensor self) -> Tensor\n  autogen: fliplr.out",
+        "2:12: error: aten::fliplr: 'autogen' makes no fliplr.out: it is a view, or has no 'dispatch'"
         " [autogen-composite]",
     ),
 }
