@@ -40,7 +40,7 @@ VALUES: dict[str, tuple[list[Any], list[Any]]] = {
     "Generator": ([], []),
     "Tensor": ([np.ones(2), opwright.tensor([1.0])], []),
 }
-WORDS = ["self", "keys", "kernel", "modes", "kind", "np", "ops", "class", "kwargs", "args", "list", "_f", "result0"]
+WORDS = ["self", "keys", "kernel", "modes", "kind", "np", "ops", "from", "kwargs", "args", "list", "_f", "result0"]
 words = names | st.sampled_from(WORDS) | st.from_regex(r"[a-z]{12,24}", fullmatch=True)
 
 

@@ -24,7 +24,12 @@ from opwright_codegen.source import Source
 from opwright_codegen.yaml_reader import read_entries
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("examples/**/README.md"))]
+PRINTED = ("errors.md", "rules.md")  # by commands, whose tests try what these pages show
+PAGES = [
+    ROOT / "README.md",
+    *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in PRINTED),
+    *sorted(ROOT.glob("examples/**/README.md")),
+]
 LANGUAGES = {"", "sh", "yaml", "toml", "python", *(f"{name} excerpt" for name in ("sh", "yaml", "toml", "python"))}
 
 

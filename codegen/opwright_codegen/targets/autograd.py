@@ -237,7 +237,7 @@ def _guard(entry: Differentiability, view: NamespaceView) -> Formula | None:
     """The condition under which calls are recorded, where there is one."""
     if entry.condition is None:
         return None
-    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.calls))
+    return resolve(parse(entry.condition), Scope.for_composite(entry.operator.schema, view.calls, view.used_methods))
 
 
 def _is_fast(view: OperatorView, shims: Mapping[str, ShimNames]) -> bool:
