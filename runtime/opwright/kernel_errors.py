@@ -53,7 +53,7 @@ def recorded_by(node: Any) -> str:
     from opwright.registrations import LazyWrapper, kernels
 
     kind = type(node)
-    for name, by_key in list(kernels.items()):
+    for name, by_key in kernels.copy().items():
         for registrations in list(by_key.values()):
             for wrapper in (registration.kernel for registration in registrations):
                 if (
@@ -102,7 +102,7 @@ def _served_by(code: CodeType) -> tuple[Any, str] | None:
     from opwright.dispatcher import operators
     from opwright.registrations import Composite, Lazy, Shim, kernels
 
-    for name, by_key in list(kernels.items()):
+    for name, by_key in kernels.copy().items():
         for registrations in list(by_key.values()):
             for registration in registrations:
                 kernel = registration.kernel

@@ -57,7 +57,7 @@ class Namespace:
         prefix = f"{self._name}::"
         return [
             name.removeprefix(prefix)
-            for name, known in list(overloads.items())  # threads may define others
+            for name, known in overloads.copy().items()  # threads may define others, also where a list of pairs is made
             if known.operators and name.startswith(prefix)
         ]
 
@@ -79,7 +79,9 @@ def forget(namespace: str, base: str) -> None:
 
 def _why_not(qualified: str) -> str:
     with lock:
-        found = [name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered]
+        found = [
+            name for name, registered in kernels.copy().items() if name.partition(".")[0] == qualified and registered
+        ]
         return why_lost(qualified) or (": it has kernels, but is not defined yet" if found else "")
 
 
@@ -96,7 +98,7 @@ class Ops:
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted({name.partition("::")[0] for name, known in list(overloads.items()) if known.operators})
+        return sorted({name.partition("::")[0] for name, known in overloads.copy().items() if known.operators})
 
     def __reduce__(self) -> str:
         return "ops"  # by name, as modules of functions are

@@ -102,7 +102,7 @@ def _registered_at(name: str | None, key: Key) -> list[Registration]:
 def _forget_tables(name: str | None) -> None:
     """A fallback changes what every operator does."""
     if name is None:
-        for operator in list(operators.values()):
+        for operator in operators.copy().values():
             operator.forget_table()
     elif name in operators:
         operators[name].forget_table()
