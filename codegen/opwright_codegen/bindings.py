@@ -9,7 +9,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula_resolve import Scope, resolve
-from opwright_codegen.kernel_calls import check_inline_results, check_kernel_call
+from opwright_codegen.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
 from opwright_codegen.kernel_forms import (
     InlineKernel,
     KernelForm,
@@ -224,6 +224,8 @@ class _Binder:
                     scope = Scope.for_composite(base.schema, self._view.calls, self._view.used_methods)
                 check_inline_results(formula, base.schema, kernel.span)
                 bound = Inline(resolve(formula, scope))
+                if key in BACKENDS:
+                    check_ufuncs(bound.formula, base.schema, kernel.span)
             case NativeKernel() | RawKernel():
                 hint = "write the kernel in Python, over NumPy or CuPy"
                 raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)
@@ -263,11 +265,8 @@ def _check_variant(operator: Operator, base: Operator, meta: Meta) -> None:
     if isinstance(meta, ViewOf) and not functional:
         message = f"{name} writes to an argument, and 'meta: view' says that its result is a view"
         raise SchemaError("meta-view", message, base.span("meta"))
-    if (
-        isinstance(meta, Plans)
-        and not functional
-        and (operator.kind is SchemaKind.MUTABLE or not operator.schema.returns)
-    ):
+    writes_unreturned = not functional and operator.kind is SchemaKind.MUTABLE
+    if isinstance(meta, Plans) and (writes_unreturned or not operator.schema.returns):
         message = f"'meta' says what results look like, and {name} returns none that it writes"
         raise SchemaError("meta-kind", message, base.span("meta"), "leave 'meta' out: the kernel writes the arguments")
 

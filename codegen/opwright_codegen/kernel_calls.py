@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opwright_codegen.annotations import Tensors, tensors_in
+from opwright_codegen.array_ufuncs import UFUNCS
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula_ast import Call, Formula, Kind, Reference, Tuple
+from opwright_codegen.formula_ast import Attribute, Call, Constant, Formula, Kind, List, Reference, Tuple, walk
 from opwright_codegen.kernel_modules import KernelFunction
 from opwright_codegen.model import Operator
 from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.source import Span
 
-__all__ = ["check_inline_results", "check_kernel_call", "check_plans", "check_view", "operand_problems"]
+__all__ = ["check_inline_results", "check_kernel_call", "check_plans", "check_ufuncs", "check_view", "operand_problems"]
 
 
 def check_kernel_call(function: KernelFunction, operator: Operator, is_composite: bool, span: Span) -> None:
@@ -51,6 +52,54 @@ def check_inline_results(formula: Formula, schema: FunctionSchema, span: Span) -
         raise SchemaError("result-count", message, formula.span or span, "an expression for each result")
 
 
+_UFUNC_KEYWORDS = frozenset(("out", "where", "dtype", "casting", "order", "subok"))
+_MATMUL_KEYWORDS = _UFUNC_KEYWORDS.union(("axes", "axis", "keepdims"))
+
+
+def check_ufuncs(formula: Formula, schema: FunctionSchema, span: Span) -> None:
+    """Raise SchemaError for a ufunc that is called with another number of operands, words, or keywords it has not."""
+    for node in walk(formula):
+        if not (
+            isinstance(node, Call)
+            and isinstance(node.function, Attribute)
+            and isinstance(node.function.value, Reference)
+            and node.function.value.kind is Kind.MODULE
+            and node.function.name in UFUNCS
+        ):
+            continue
+        name, at = node.function.name, node.span or span
+        count, given = UFUNCS[name], len(node.arguments)
+        if given != count:
+            message = f"{schema.name}: xp.{name}() takes {count} operand{'s' * (count > 1)}, and {given} are given"
+            raise SchemaError("kernel-arguments", message, at, "write the result with out=" if given > count else None)
+        for keyword, value in node.keywords:
+            known = _MATMUL_KEYWORDS if name == "matmul" else _UFUNC_KEYWORDS
+            if keyword not in known:
+                message = f"{schema.name}: xp.{name}() has no parameter {keyword!r}"
+                raise SchemaError(
+                    "kernel-arguments", message, value.span or at, f"it takes: {', '.join(sorted(known))}"
+                )
+        for argument in node.arguments:
+            noun = _no_array(argument, schema)
+            if noun:
+                message = f"{schema.name}: xp.{name}() takes arrays and numbers, and {noun}"
+                raise SchemaError("kernel-arguments", message, argument.span or at)
+
+
+def _no_array(value: Formula, schema: FunctionSchema) -> str:
+    """What a formula is that is surely neither an array nor a number; "" where it may be one."""
+    match value:
+        case Constant(None):
+            return "this is None"
+        case Constant(str()):
+            return f"{value.value!r} is a str"
+        case Reference(Kind.ARGUMENT, name):
+            declared = next((str(a.type) for a in schema.arguments if a.name == name), "")
+            return f"{name!r} is declared {declared}" if declared in ("str", "str?") else ""
+        case _:
+            return ""
+
+
 def check_plans(rules: Sequence[KernelFunction], operator: Operator, span: Span) -> None:
     """Raise SchemaError where a rule says that it gives one plan and several are needed, or the other way round."""
     returns = operator.schema.returns or operator.schema.mutated_arguments
@@ -83,19 +132,51 @@ def check_view(operator: Operator, says_view: bool, span: Span) -> None:
     raise SchemaError("meta-view", message, span, "write meta: view, or leave the annotations out")
 
 
+def _no_operand(value: Formula, schema: FunctionSchema, no_numbers: bool) -> str:
+    """What a rule's operand is that is surely no tensor; None may stand for one that is left out, and a number for one
+    where `no_numbers` is false."""
+    match value:
+        case List():
+            return "this is a list"
+        case Attribute(_, "shape" | "dtype" | "device" as name):
+            return f".{name} is none"
+        case Constant(int() | float() as number) if no_numbers:
+            return f"{number!r} is a number"
+        case Reference(Kind.ARGUMENT, name):
+            declared = next((a.type for a in schema.arguments if a.name == name), None)
+            is_other = declared is not None and not declared.is_tensor_like and (declared.is_list_like or no_numbers)
+            return f"{name!r} is declared {declared}" if is_other else _no_array(value, schema)
+        case Constant(None):
+            return ""
+        case _:
+            return _no_array(value, schema)
+
+
+_ONE_BY_ONE = ("Any", "Array", "Operand", "Any | None")
+
+
 def operand_problems(call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span) -> Iterator[SchemaError]:
     """Lists of tensors where a rule takes tensors one by one, and tensors where it takes a list."""
     types = {argument.name: argument.type for argument in schema.arguments}
+    operands = [p.annotation for p in rule.positional if p.annotation in _ONE_BY_ONE]
+    has_core = any(p.annotation == "CoreDimensions" for p in rule.positional)
+    no_numbers = has_core or (len(operands) == 1 and rule.vararg is None)  # a number beside tensors is cast to them
     for place, argument in enumerate(call.arguments):
-        if not isinstance(argument, Reference) or argument.kind is not Kind.ARGUMENT:
-            continue
         parameter = rule.positional[place] if place < len(rule.positional) else None
         takes = parameter.annotation if parameter is not None else "Any"
+        noun = _no_operand(argument, schema, no_numbers) if takes in _ONE_BY_ONE else ""
+        if noun:
+            message = f"{rule.name}() takes tensors one by one, and {noun}"
+            yield SchemaError("rule-operands", message, argument.span or span, "name an argument that is a Tensor")
+        if not isinstance(argument, Reference) or argument.kind is not Kind.ARGUMENT:
+            continue
         held = tensors_in(types[argument.name])
         is_list = held in (Tensors.LIST, Tensors.OPTIONAL_LIST, Tensors.LIST_OF_OPTIONAL)
-        if is_list and takes in ("Any", "Array", "Operand", "Any | None"):
+        if is_list and takes in _ONE_BY_ONE:
             message = f"{rule.name}() takes tensors one by one, and {argument.name!r} is a {types[argument.name]}"
             yield SchemaError("rule-operands", message, argument.span or span, f"as in {argument.name}[0]")
-        elif held is Tensors.ONE and takes.startswith(("Sequence[Any", "Sequence[Array", "list[Any", "list[Array")):
+        elif held in (Tensors.ONE, Tensors.OPTIONAL) and takes.startswith(
+            ("Sequence[Any", "Sequence[Array", "list[Any", "list[Array")
+        ):
             message = f"{rule.name}() takes a list of tensors, and {argument.name!r} is one"
             yield SchemaError("rule-operands", message, argument.span or span, f"as in [{argument.name}]")

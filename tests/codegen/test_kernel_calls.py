@@ -55,6 +55,24 @@ CASES = {
         "meta-count",
         "gives 3 plans, and a plan for each of its 2 results is needed",
     ),
+    "meta of what returns nothing": (
+        {"kernel": "two", "arguments": "Tensor(a!) x, int n", "returns": "()"},
+        2,
+        "meta-kind",
+        "f returns none that it writes",
+    ),
+    "a ufunc with another number of operands": (
+        {"kernel": "xp.tanh(x, n)"},
+        4,
+        "kernel-arguments",
+        "xp.tanh() takes 1 operand, and 2 are given",
+    ),
+    "numbers for a tensor": (
+        {"kernel": "two", "arguments": "Tensor x, int[] n", "meta": "  meta: like(n)\n"},
+        2,
+        "rule-operands",
+        "like() takes tensors one by one, and 'n' is declared int[]",
+    ),
     "view without alias": ({"kernel": "(x)", "meta": "  meta: view\n"}, 2, "meta-view", "and the schema says of none"),
     "alias without view": (
         {"kernel": "two", "arguments": "Tensor(a) x, int n", "returns": "Tensor(a)"},
