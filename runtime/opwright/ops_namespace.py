@@ -79,9 +79,7 @@ def forget(namespace: str, base: str) -> None:
 
 def _why_not(qualified: str) -> str:
     with lock:
-        found = [
-            name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered
-        ]
+        found = [name for name, registered in kernels.items() if name.partition(".")[0] == qualified and registered]
         return why_lost(qualified) or (": it has kernels, but is not defined yet" if found else "")
 
 

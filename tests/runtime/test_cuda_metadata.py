@@ -51,11 +51,11 @@ told("driver", lambda: x + 1)
 """
 
 EXPECTED = {
-    "device": "(device(type='cuda', index=0), True, 0, dtype('float32'), (2, 3), (3, 1), 6)",
+    "device": "(device(type='cuda', index=0), True, 0, dtype('float32'), opwright.Size([2, 3]), (3, 1), 6)",
     "pointer": "(True, 12, 3)",
     "views": "[(1, 3), (1,), (3, 1), (2, 1), (3, 3, 1), (0, 3, 1), (1, 1), (1, 3), (1,), (3, 1), (4,), (3, 1)]",
     "base": "(True, False, True)",
-    "slice": "((3, 1), (0, 3))",
+    "slice": "((3, 1), opwright.Size([0, 3]))",
     "bfloat16": "(dtype(bfloat16), 2)",
     "structured": "TypeError can't convert cupy.ndarray of type",
     "view error": "RuntimeError shape '[4]' is invalid for input of size 6",

@@ -40,9 +40,13 @@ def shared() -> list[tuple[Any, Any]]:
     return found
 
 
+# Declared as copies here: in PyTorch they are lazy views.
+CONJUGATES = ["aten.adjoint.default", "aten.conj.default", "aten.mH.default", "aten.matrix_H.default"]
+
+
 def test_every_operator_says_of_itself_what_pytorchs_does() -> None:
     wrong = [str(op) for theirs, op in shared() if facts(theirs) != facts(op)]
-    assert wrong == []
+    assert sorted(wrong) == CONJUGATES
     assert len(shared()) > 1600
 
 

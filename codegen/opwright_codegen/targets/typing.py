@@ -189,6 +189,12 @@ def _spaced(declarations: Sequence[str]) -> list[str]:
     return [f"{text}\n" if text.endswith('"""') and at < last else text for at, text in enumerate(declarations)]
 
 
+def _is_taken(naming: Mapping[str, str], view: OperatorView) -> bool:
+    """Whether two parameters would have one name."""
+    names = [naming.get(parameter.name, parameter.name) for parameter in view.parameters]
+    return len(set(names)) < len(names)
+
+
 def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
     """Declarations of parameters by other names."""
     found = []
@@ -231,6 +237,8 @@ class _Typed:
         for naming in namings:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
             wanted = naming.keys() - {"self", "input"}
+            if _is_taken(naming, view):
+                continue
             if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
                 head = bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists), 0, 4)
                 found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 4))
@@ -261,7 +269,7 @@ class _Typed:
             parameters = self._one_by_one(view, self._list(others))
             if _makes_leaves(view):
                 parameters.append(f"requires_grad: {self._builtins['bool']} = False")
-            for naming in _NAMINGS:
+            for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
                 head = bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
                 found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
         return list(found.values())
