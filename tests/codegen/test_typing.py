@@ -112,7 +112,7 @@ def test_mypy(program: Path) -> None:
 
 @pytest.mark.skipif(not PYRIGHT.exists(), reason="pyright comes with the oracle: make test ORACLE=1")
 def test_pyright(program: Path) -> None:
-    config = {"extraPaths": PATHS, "pythonVersion": "3.11", "typeCheckingMode": "strict"}
+    config = {"extraPaths": PATHS, "pythonVersion": "3.11", "typeCheckingMode": "standard"}
     (program.parent / "pyrightconfig.json").write_text(json.dumps(config), encoding="utf-8")
     arguments = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "--project", str(program.parent)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=300)
