@@ -112,6 +112,8 @@ def _base_type(annotation: Any) -> str | None:
 def _is_array(annotation: Any) -> bool:
     """Whether it is the array type of a backend, alone or with parameters as in `numpy.typing.NDArray[...]`."""
     kind = typing.get_origin(annotation) or annotation
+    value = getattr(kind, "__value__", kind)  # of a `type` alias, as which NumPy 2.5 writes NDArray
+    kind = typing.get_origin(value) or value
     return isinstance(kind, type) and kind not in _LISTS and find_backend(kind) is not None
 
 
