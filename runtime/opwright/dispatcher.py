@@ -127,7 +127,7 @@ class Operator(OverloadFacts):
     @stub.setter
     def stub(self, stub: Kernel | None) -> None:
         self._stub = stub
-        if doc := getattr(stub, "__doc__", None):
+        if stub is not None and (doc := stub.__doc__):
             self.doc = inspect.cleandoc(doc)
         # The stub, where its parameters are the operator's: one of `*args, **kwargs` comes back to have them bound.
         code = getattr(stub, "__code__", None)
