@@ -100,7 +100,7 @@ def no_data(array: MetaArray, what: str) -> DataDependentOutputError:
     place = array.place
     kind = "fake" if place.mode is not None else "meta" if place.device.type == "meta" else "wrapper"
     context = running.get()
-    # What the caller wrote matters here: not the fake kernels of our own operators, which he called by that.
+    # A fake kernel of ours is nothing that the caller can change: the error names his call alone.
     operator = "" if context is None or context.operator.startswith("aten::") else context.operator
     inside = f" in the fake kernel of {operator}" if operator else ""
     hint = (
