@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.forks import wait_before_forks
 from opwright.options import Layout, MemoryFormat
+from opwright.registrations import generating
 
 if TYPE_CHECKING:
     from opwright_codegen.schema import Argument as ParsedArgument
@@ -47,16 +47,16 @@ _WORDS: Final[dict[str, Any]] = {
 }
 
 
-@wait_before_forks
 def parse(text: str) -> FunctionSchema:
     """The schema of `ns::name.overload(arguments) -> returns`. Raises RegistrationError, with the place in the text."""
-    from opwright_codegen.errors import SchemaError
-    from opwright_codegen.schema import FunctionSchema
+    with generating.lock:
+        from opwright_codegen.errors import SchemaError
+        from opwright_codegen.schema import FunctionSchema
 
-    try:
-        return FunctionSchema.parse(text)
-    except SchemaError as error:
-        raise RegistrationError(str(error)) from None
+        try:
+            return FunctionSchema.parse(text)
+        except SchemaError as error:
+            raise RegistrationError(str(error)) from None
 
 
 def parse_definition(text: str) -> FunctionSchema:
@@ -65,8 +65,8 @@ def parse_definition(text: str) -> FunctionSchema:
     Raises RegistrationError for one that cannot be: unknown types, two arguments of one name, one without default after
     one with, a default before `...`, a device without quotes, custom classes (there are none to register).
     """
-    from opwright_codegen.schema_rules import schema_problems
-
+    with generating.lock:
+        from opwright_codegen.schema_rules import schema_problems
     schema: FunctionSchema = parse(text)
     for problem in schema_problems(schema):
         if problem.code in _REFUSED:
@@ -124,7 +124,6 @@ def located(code: str, message: str, path: str, text: str, start: int, end: int,
     return str(SchemaError(code, message, Span(Source(path, text), start, end), hint))
 
 
-@wait_before_forks
 def operator_functions(
     declaration: str, arrays: Collection[int], returns_arrays: bool, file: str, known: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
@@ -133,9 +132,10 @@ def operator_functions(
     `known` is what they may name; `file` is where tracebacks say that they stand. The one place that executes text: it
     is what the template made of a schema, which the grammar took and the runtime cannot be given in any other way.
     """
-    from opwright_codegen.render import render_operator
+    with generating.lock:
+        from opwright_codegen.render import render_operator
 
-    text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
+        text = render_operator(parse(f"operator{declaration}"), arrays, returns_arrays=returns_arrays)
     code = compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
     functions: dict[str, Any] = {}
     exec(code, known, functions)

@@ -2,9 +2,9 @@
 
 Note [Forks]: a child process has one thread, a copy of the one that forked. What another thread held it holds for ever,
 and what another had done by half stays so: a child would wait for a lock, or for a module that nobody goes on loading.
-So a fork waits until it holds our locks, and until no other thread is loading a module or rendering code for us. Who
-would have to wait too long, since that thread waits for something of this one, forks all the same: the child then has
-new locks.
+So a fork waits until it holds our locks, and until no other thread is loading a module for us. What only computes for
+us (the parser, the templates) does so under a lock of ours, a `ForkLock`. A fork that would have to wait too long, as
+the other thread waits for something of this one, goes on all the same: the child then has new locks.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
-from typing import Any, Final, Protocol, TypeVar
+from types import FrameType
+from typing import Any, Final, Protocol
 
 from opwright.interrupts import HeldSignals, is_main_thread
 
-__all__ = ["hold_over_forks", "note_before_forks", "other_frames", "wait_before_forks"]
+__all__ = ["ForkLock", "hold_over_forks", "note_before_forks", "other_frames"]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 _PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
 _IMPORT: Final = "<frozen importlib._bootstrap>"
@@ -42,19 +41,35 @@ class Lock(Protocol):
 
 
 _locks: Final[list[weakref.ref[Any]]] = []
-_awaited: Final[set[CodeType]] = set()
 _noted: Final[list[tuple[Callable[[], None], Callable[[], None]]]] = []
 
 
 def hold_over_forks(lock: Lock) -> None:
-    """Have forks take a lock, after those that were made before it."""
+    """Have forks take a lock."""
     _locks.append(weakref.ref(lock, _locks.remove))
 
 
-def wait_before_forks(function: _Function) -> _Function:
-    """Have forks wait until no other thread is in this function, which must run no code of users. A decorator."""
-    _awaited.add(function.__code__)
-    return function
+class ForkLock:
+    """A lock that no other thread holds in a child process: `with fork_lock.lock`, which no signal divides. Its holder
+    may take it again."""
+
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        hold_over_forks(self)
+
+    def hold_for_fork(self, patience: float) -> bool:
+        """Take the lock, unless that takes longer than so many seconds: then return False."""
+        return self.lock.acquire(timeout=patience)
+
+    def release_after_fork(self) -> None:
+        """Let go of the lock again."""
+        self.lock.release()
+
+    def renew(self) -> None:
+        """Forget who holds the lock: in a child process, where that thread is not."""
+        self.lock = threading.RLock()
 
 
 def note_before_forks(note: Callable[[], None], renew: Callable[[], None]) -> None:
@@ -74,10 +89,8 @@ def other_frames() -> Iterator[list[FrameType]]:
 
 
 def _is_anyone_busy() -> bool:
-    """Whether another thread is in a function that forks wait for, or importing for us."""
+    """Whether another thread is importing for us."""
     for frames in other_frames():
-        if not _awaited.isdisjoint([frame.f_code for frame in frames]):
-            return True
         is_import = any(frame.f_code.co_filename == _IMPORT for frame in frames)
         if is_import and any(frame.f_globals.get("__name__", "").startswith("opwright") for frame in frames):
             return True
@@ -110,12 +123,29 @@ class _Fork:
         return is_busy
 
     def take(self, end: float) -> None:
-        self.missed.clear()
-        for reference in list(_locks):
-            lock = reference()
-            if lock is not None:
-                is_held = lock.hold_for_fork(max(0.0, end - time.monotonic()))
-                (self.held if is_held else self.missed).append(lock)
+        """Take all locks. Who holds one may wait for another that is held already: so where one cannot be had within a
+        short while, all are let go of, and that one is waited for first. At the end, those are taken that can be."""
+        order = [lock for reference in list(_locks) if (lock := reference()) is not None]
+        while (missed := self.first_missed(order, end)) is not None:
+            self.release()
+            if time.monotonic() > end:
+                self.missed = [lock for lock in order if not self.holds(lock, 0)]
+                return
+            order.remove(missed)
+            order.insert(0, missed)
+
+    def first_missed(self, order: list[Lock], end: float) -> Lock | None:
+        for lock in order:
+            if not self.holds(lock, _TURN if self.held else max(0.0, end - time.monotonic())):
+                return lock
+        return None
+
+    def holds(self, lock: Lock, patience: float) -> bool:
+        """Whether a lock could be taken within so many seconds."""
+        is_held = lock.hold_for_fork(patience)
+        if is_held:
+            self.held.append(lock)
+        return is_held
 
     def release(self) -> None:
         while self.held:

@@ -34,9 +34,10 @@ class HeldSignals:
     must be done as a whole is done with the handlers replaced by one that only notes what came.
 
     Every order of events is harmless. While handlers are replaced one after another, and put back, those already
-    replaced call the ones before them at once (`_is_on` is false). From the store to `_is_on` in `__init__` to that in
-    `deliver` nothing is raised. Who is interrupted in `deliver` leaves replacements behind that behave as what they
-    replace. Only the main thread may make one; other threads run no handlers.
+    replaced call the ones before them at once (`_is_on` is false), and what they raise does not keep the others from
+    being put back. From the store to `_is_on` in `__init__` to that in `deliver` nothing is raised. Only a second
+    signal, within the same microseconds, can leave replacements behind, which behave as what they replace. Only the
+    main thread may make one; other threads run no handlers.
     """
 
     __slots__ = ("_before", "_is_on", "_noted")
@@ -45,12 +46,16 @@ class HeldSignals:
         self._is_on = False
         self._noted: list[tuple[int, FrameType | None]] = []
         self._before: dict[int, Any] = {}
-        for number in _SIGNALS:
-            handler = _signal.getsignal(number)
-            if callable(handler):
-                self._before[number] = handler
-                _signal.signal(number, self._note)
-        self._is_on = True
+        try:
+            for number in _SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler):
+                    self._before[number] = handler
+                    _signal.signal(number, self._note)
+            self._is_on = True
+        except BaseException:
+            self._put_back()
+            raise
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._is_on:
@@ -60,13 +65,19 @@ class HeldSignals:
 
     def deliver(self) -> None:
         """Put the handlers back, and call them for what came meanwhile. Raises what they raise."""
-        self._is_on = False
         try:
-            for number, handler in self._before.items():
-                if _signal.getsignal(number) == self._note:
-                    _signal.signal(number, handler)
+            self._is_on = False
+            self._put_back()
         finally:
-            self._call_handlers()
+            try:
+                self._put_back()  # the rest, where a handler raised
+            finally:
+                self._call_handlers()
+
+    def _put_back(self) -> None:
+        for number, handler in self._before.items():
+            if _signal.getsignal(number) == self._note:
+                _signal.signal(number, handler)
 
     def _call_handlers(self) -> None:
         if self._noted:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
+from opwright.forks import ForkLock
 from opwright.keys import DispatchKey, KeySet, parse_key
 from opwright.registry_lock import RegistryLock
 
@@ -202,6 +203,7 @@ def as_key(key: DispatchKey | str) -> Key:
 
 
 lock: Final = RegistryLock()
+generating: Final = ForkLock()  # for the parser and the templates, and to import them; its holder never takes `lock`
 # By operator name, whether it is defined yet or not. A name that is neither defined nor has kernels has no entry.
 kernels: Final[dict[str, dict[Key, list[Registration]]]] = {}
 

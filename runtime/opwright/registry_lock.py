@@ -45,8 +45,8 @@ class RegistryLock:
             self._owner = me
             self._depth = 1
             self._do_waiting()  # what died before must not be met any more, whoever was to see to it
-            self._depth = 0
-        self._depth += 1
+        else:
+            self._depth += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
+
+from opwright import interrupts
 
 HERE = Path(__file__).parent
 OPERATORS = """
@@ -59,3 +63,56 @@ def test_interrupts_leave_nothing_held_and_nothing_half_registered(folder: Path)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
 def test_no_child_of_a_process_whose_threads_register_hangs(folder: Path) -> None:
     assert _run(folder, "forked.py", 15).startswith("15 forks")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks there")
+def test_a_fork_waits_for_locks_in_whatever_order_others_take_them(tmp_path: Path) -> None:
+    """A thread holds the second of two locks and wants the first, again and again: a fork that held the first and
+    waited for the second would wait for ever."""
+    assert _run(tmp_path, "forked_locks.py", 20) == "20 forks\n"
+
+
+def _interrupted_at(step: int) -> int:
+    """How many steps of bytecode holding signals and delivering them takes, with an interrupt after so many of them."""
+    taken = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal taken
+        if frame.f_code.co_filename != interrupts.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            taken += 1
+            if taken == step:
+                signal.raise_signal(signal.SIGALRM)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        interrupts.HeldSignals().deliver()
+    finally:
+        sys.settrace(before)
+    return taken
+
+
+def test_handlers_are_put_back_wherever_the_interrupt_comes() -> None:
+    came = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [signal.SIGINT, signal.SIGALRM, signal.SIGTERM]
+    before = [signal.signal(number, handler) for number in numbers]
+    try:
+        steps = _interrupted_at(-1)
+        assert steps > 50 and not came
+        for step in range(1, steps + 1):
+            with pytest.raises(KeyboardInterrupt):
+                _interrupted_at(step)
+            assert [signal.getsignal(number) for number in numbers] == [handler] * 3, step
+        assert came == [signal.SIGALRM] * steps
+    finally:
+        for number, earlier in zip(numbers, before, strict=True):
+            signal.signal(number, earlier)

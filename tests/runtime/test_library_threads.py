@@ -26,7 +26,7 @@ from opwright.tensor import wrap
 
 THREADS = 16
 one_fallback = threading.Lock()  # a key has one at a time
-NAMESPACE = "threads"
+NAMESPACE = "library_threads"
 X = wrap(np.ones(2))
 
 
