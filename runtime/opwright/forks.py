@@ -2,9 +2,10 @@
 
 Note [Forks]: a child process has one thread, a copy of the one that forked. What another thread held it holds for ever,
 and what another had done by half stays so: a child would wait for a lock, or for a module that nobody goes on loading.
-So a fork waits until it holds our locks, and until no other thread is loading a module for us. What only computes for
+So a fork waits until it holds our locks, and until no other thread is loading a module of ours. What only computes for
 us (the parser, the templates) does so under a lock of ours, a `ForkLock`. A fork that would have to wait too long, as
-the other thread waits for something of this one, goes on all the same: the child then has new locks.
+the other thread waits for something of this one, goes on all the same: the child then has new locks, and loads anew
+what was half loaded.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import Any, Final, Protocol
 
 from opwright.interrupts import HeldSignals, is_main_thread
 
-__all__ = ["ForkLock", "hold_over_forks", "note_before_forks", "other_frames"]
+__all__ = ["ForkLock", "hold_over_forks", "wait_for_imports_of"]
 
 _PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
-_IMPORT: Final = "<frozen importlib._bootstrap>"
+_packages: Final = {"opwright", "opwright_codegen", "jinja2", "lark", "markupsafe", "sympy", "yaml"}
+# By name of module, a weak reference to the lock that its importer holds.
+_module_locks: Final[dict[str, Any]] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
 
 
 class Lock(Protocol):
@@ -41,7 +42,6 @@ class Lock(Protocol):
 
 
 _locks: Final[list[weakref.ref[Any]]] = []
-_noted: Final[list[tuple[Callable[[], None], Callable[[], None]]]] = []
 
 
 def hold_over_forks(lock: Lock) -> None:
@@ -72,29 +72,29 @@ class ForkLock:
         self.lock = threading.RLock()
 
 
-def note_before_forks(note: Callable[[], None], renew: Callable[[], None]) -> None:
-    """Have forks call `note` at last, when other threads may be anywhere still, and `renew` in the child."""
-    _noted.append((note, renew))
+def wait_for_imports_of(package: str) -> None:
+    """Have forks wait while another thread imports a module of this package."""
+    _packages.add(package)
 
 
-def other_frames() -> Iterator[list[FrameType]]:
-    """What each other thread is in, innermost first."""
-    for thread, frame in sys._current_frames().items():
-        if thread != threading.get_ident():
-            found, each = [], frame
-            while each is not None:
-                found.append(each)
-                each = each.f_back  # type: ignore[assignment]
-            yield found
+def _loading_elsewhere() -> list[str]:
+    """The modules that other threads are importing."""
+    me = threading.get_ident()
+    held = [(name, lock) for name, reference in list(_module_locks.items()) if (lock := reference()) is not None]
+    return [name for name, lock in held if lock.owner not in (None, me)]
 
 
 def _is_anyone_busy() -> bool:
-    """Whether another thread is importing for us."""
-    for frames in other_frames():
-        is_import = any(frame.f_code.co_filename == _IMPORT for frame in frames)
-        if is_import and any(frame.f_globals.get("__name__", "").startswith("opwright") for frame in frames):
-            return True
-    return False
+    """Whether another thread is importing a module of ours."""
+    return any(name.partition(".")[0] in _packages for name in _loading_elsewhere())
+
+
+def _forget_half_loaded() -> None:
+    """In a child process: nobody goes on loading these modules, nor lets go of their locks."""
+    for name in _loading_elsewhere():
+        _module_locks.pop(name, None)
+        if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+            del sys.modules[name]
 
 
 class _Fork:
@@ -110,8 +110,6 @@ class _Fork:
             self.release()  # what they do may need our locks
             time.sleep(_TURN)
             self.take(end)
-        for note, _ in _noted:
-            note()
 
     def waits_for_others(self) -> bool:
         """Whether others are still busy after a while in which nobody can begin with anything that needs our locks."""
@@ -153,10 +151,9 @@ class _Fork:
 
     def end(self, is_child: bool) -> None:
         if is_child:
+            _forget_half_loaded()
             for lock in self.missed:
                 lock.renew()
-            for _, renew in _noted:
-                renew()
         self.release()
         if self.signals is not None:
             self.signals.deliver()

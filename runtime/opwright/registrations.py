@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from opwright.errors import RegistrationError
-from opwright.forks import ForkLock
+from opwright.forks import ForkLock, wait_for_imports_of
 from opwright.keys import DispatchKey, KeySet, parse_key
 from opwright.registry_lock import RegistryLock
 
@@ -134,6 +134,7 @@ class Lazy:
 
     def load(self) -> None:
         """Import the module. Must not be called with the lock held."""
+        wait_for_imports_of(self.module.partition(".")[0])
         module = importlib.import_module(self.module)
         general = getattr(module, self.general)
         if self.is_composite:

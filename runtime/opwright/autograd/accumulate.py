@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import Any, Final
@@ -13,29 +14,30 @@ from opwright.autograd.hooks import call_post_accumulate_hooks
 from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.devices import shape_of
-from opwright.forks import note_before_forks, other_frames
+from opwright.forks import ForkLock
 from opwright.keys import GRAD
 from opwright.layouts import Shape, contiguous_strides, is_dense
 from opwright.tensor import Tensor, wrap
 
 __all__ = ["accumulate"]
 
-_held_in_parent: Final[list[AccumulateGrad]] = []
+_renewing: Final = ForkLock()
 
 
-def _note_held_leaves() -> None:
-    """Before a fork: note the leaves that other threads add to, whose locks nobody lets go of in the child."""
-    _held_in_parent[:] = [
-        frame.f_locals["leaf"] for frames in other_frames() for frame in frames if frame.f_code is accumulate.__code__
-    ]
+def _renew_lock(leaf: AccumulateGrad) -> None:
+    """Give a leaf a new lock: it is older than this process, and a thread of the parent may have held it."""
+    with _renewing.lock:
+        if leaf.forks != AccumulateGrad.all_forks:
+            leaf.lock = threading.RLock()
+            leaf.forks = AccumulateGrad.all_forks
 
 
-def _renew_locks() -> None:
-    for leaf in _held_in_parent:
-        leaf.lock = threading.RLock()
+def _count_fork() -> None:
+    AccumulateGrad.all_forks += 1
 
 
-note_before_forks(_note_held_leaves, _renew_locks)  # Note [Forks]; leaves are many: no list of them is kept
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)  # leaves are many: no list of them is kept
 
 
 def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
@@ -58,6 +60,8 @@ def accumulate(leaf: AccumulateGrad, grad: Any) -> None:
             f"a gradient of shape {list(leaf.shape)} for a leaf whose shape is {list(variable.shape)} by now: it was "
             "changed in place, or by an assignment to data, since the graph was made"
         )
+    if leaf.forks != AccumulateGrad.all_forks:
+        _renew_lock(leaf)
     with leaf.lock:
         add_to(variable, grad, is_ours)
         if leaf.post_hooks:

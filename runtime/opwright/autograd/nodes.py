@@ -240,8 +240,9 @@ def split_edges(edges: Sequence[Edge], counts: Sequence[int | None]) -> list[Any
 class AccumulateGrad(Node):
     """Where the gradient of a leaf ends. The leaf holds it; it holds the leaf's memory, and the leaf weakly."""
 
-    __slots__ = ("_array", "_variable", "lock", "post_hooks")
+    __slots__ = ("_array", "_variable", "forks", "lock", "post_hooks")
     is_watched: ClassVar[bool] = False  # whether any leaf ever had a hook: who asks when leaves are complete?
+    all_forks: ClassVar[int] = 0  # how many forks lie between the first process and this one (Note [Forks])
 
     def __init__(self, variable: Tensor) -> None:
         self.retarget(variable)
@@ -249,6 +250,7 @@ class AccumulateGrad(Node):
         self.sequence = -1
         self.extra = None
         self.lock = threading.RLock()
+        self.forks = AccumulateGrad.all_forks  # those before the lock was made
         self.post_hooks: OrderedDict[int, Callable[[Any], Any]] | None = None
 
     def retarget(self, variable: Tensor) -> None:
