@@ -67,7 +67,8 @@ def ops_context(view: NamespaceView) -> dict[str, object]:
     operators = [_operator(o, view, kinds[o.name], typed) for o in view.operators.values()]
     packets = [_packet(base, group, view, typed, kinds, namer) for base, group in view.packets.items()]
     words = typed.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeAlias", "TypeVar"}
-    if any(len(found) > 1 for each in (*operators, *packets) for found in (each.functions, each.calls)):
+    typed_names: Sequence[TypedOperator | TypedPacket] = (*operators, *packets)
+    if any(len(found) > 1 for each in typed_names for found in (each.functions, each.calls)):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
@@ -292,8 +293,8 @@ class _Typed:
         return found
 
     def _list(self, parameters: Sequence[Parameter], kinds: TensorKinds) -> list[str]:
-        """The declarations of parameters. The one that is given, though it may be left out elsewhere, is a keyword where
-        others before it have defaults."""
+        """The declarations of parameters. The one that is given, where others leave it out, is a keyword if others
+        before it have defaults."""
         found = [self._parameter(*each) for each in zip(parameters, kinds.parameters, strict=True)]
         keywords = [i for i, p in enumerate(parameters) if p.argument.kwarg_only]
         given = kinds.given
