@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from opwright.errors import ContractError
 
-__all__ = ["gradient_text", "recorded_by", "shown", "wrong_result"]
+__all__ = ["gradient_text", "name_kernel", "recorded_by", "shown", "wrong_result"]
 
 _DEEPEST: Final = 8  # shims are called from checks, and these from little
 _CHECKS: Final = (
@@ -45,6 +45,17 @@ def wrong_result(problem: str, what: str = "kernel") -> ContractError:
                 f"Declaration: {operator.name}{operator.declaration}{where}"
             )
     return ContractError(f"a {what} {problem}")
+
+
+def name_kernel(error: Exception, name: str, key: str) -> None:
+    """Note on an error which operator's expression raised it, for which key, and where that is declared."""
+    from opwright.dispatcher import operators
+
+    operator = operators.get(name)
+    if operator is None or name in str(error):
+        return
+    where = f", declared at {operator.where}" if operator.where else ""
+    error.add_note(f"In the kernel of {name} for {key}{where}: {name}{operator.declaration}")
 
 
 def recorded_by(node: Any) -> str:

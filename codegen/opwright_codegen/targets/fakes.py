@@ -34,6 +34,11 @@ BACKEND = Backend("Meta", "array_module", "", has_plain_arrays=False)
 class _FakeBuilder(ShimBuilder):
     """Builds the fake of one binding."""
 
+    @property
+    def indent(self) -> int:
+        """The column of its statements: what runs is the rule, or the kernel of a view on arrays without data."""
+        return 4
+
     def mentioned(self) -> set[str]:
         """The arguments whose arrays it needs: all tensors, since each has a place."""
         if isinstance(self.binding.meta, Plans):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.returns import number_of
 from opwright.tensor import Tensor
@@ -13,14 +14,22 @@ from opwright.tensor import Tensor
 
 # same(Tensor self, Tensor other) -> bool
 def same(self: Tensor, other: Tensor) -> bool:
-    result: bool = number_of(np.array_equal(self.array, other.array), "bool")
-    return result
+    try:
+        result: bool = number_of(np.array_equal(self.array, other.array), "bool")
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::same", "CPU")
+        raise
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    np.multiply(self.array, 0, out=self.array)
-    return self
+    try:
+        np.multiply(self.array, 0, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::zero_", "CPU")
+        raise
 
 
 # report(Tensor self, str message) -> ()
@@ -35,7 +44,11 @@ def split_off(self: Tensor, count: int) -> Tensor:
 
 # both(Tensor self, Tensor? other) -> (Tensor, int)
 def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
-    other_ = None if other is None else other.array
-    result0 = self.array if other_ is None else self.array + other_
-    result1 = len(self.array.shape)
-    return wrap_result(result0), number_of(result1, "int")
+    try:
+        other_ = None if other is None else other.array
+        result0 = self.array if other_ is None else self.array + other_
+        result1 = len(self.array.shape)
+        return wrap_result(result0), number_of(result1, "int")
+    except Exception as error:
+        name_kernel(error, "demo::both", "CPU")
+        raise

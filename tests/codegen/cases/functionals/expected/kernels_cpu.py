@@ -8,14 +8,19 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.tensor import Tensor
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
 def scale_(self: Tensor, by: Any) -> Tensor:
-    np.multiply(self.array, by, out=self.array)
-    return self
+    try:
+        np.multiply(self.array, by, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::scale_", "CPU")
+        raise
 
 
 # normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor

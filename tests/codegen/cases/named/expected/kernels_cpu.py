@@ -7,6 +7,7 @@ import kernels as kernels
 import numpy as np
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result, plans_of, results_of
 from opwright.tensor import Tensor
 
@@ -36,12 +37,16 @@ def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple
 
 # parts(Tensor self) -> (Tensor, Tensor)
 def parts(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array)
-    plan1 = rules.pointwise(self.array)
-    (self_,) = plan0.operands
-    result0 = np.floor(self_)
-    result1 = self_ - np.floor(self_)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    try:
+        plan0 = rules.pointwise(self.array)
+        plan1 = rules.pointwise(self.array)
+        (self_,) = plan0.operands
+        result0 = np.floor(self_)
+        result1 = self_ - np.floor(self_)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::parts", "CPU")
+        raise
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)

@@ -9,6 +9,7 @@ import kernels as kernels
 import numpy as np
 
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.tensor import Tensor
 
@@ -26,40 +27,72 @@ def import_(self: Tensor, from_: int) -> Tensor:
 
 # sum(Tensor self, bool all=True) -> Tensor
 def sum(self: Tensor, all: bool) -> Tensor:
-    return wrap_result(np.sum(self.array) if all else self.array)
+    try:
+        return wrap_result(np.sum(self.array) if all else self.array)
+    except Exception as error:
+        name_kernel(error, "demo::sum", "CPU")
+        raise
 
 
 # type(Tensor self, Scalar int, bool float) -> Tensor
 def type_(self: Tensor, int_: Any, float_: bool) -> Tensor:
-    return wrap_result(self.array + int_)
+    try:
+        return wrap_result(self.array + int_)
+    except Exception as error:
+        name_kernel(error, "demo::type", "CPU")
+        raise
 
 
 # Tensor(Tensor modes, int keys) -> Tensor
 def Tensor_(modes: Tensor, keys: int) -> Tensor:
-    return wrap_result(modes.array * keys)
+    try:
+        return wrap_result(modes.array * keys)
+    except Exception as error:
+        name_kernel(error, "demo::Tensor", "CPU")
+        raise
 
 
 # join_.a(Tensor(a!) self) -> Tensor(a!)
 def join__a(self: Tensor) -> Tensor:
-    np.negative(self.array, out=self.array)
-    return self
+    try:
+        np.negative(self.array, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::join_.a", "CPU")
+        raise
 
 
 # join._a(Tensor self) -> Tensor
 def join__a_(self: Tensor) -> Tensor:
-    return wrap_result(np.negative(self.array))
+    try:
+        return wrap_result(np.negative(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::join._a", "CPU")
+        raise
 
 
 # _t(Tensor self) -> Tensor
 def _t(self: Tensor) -> Tensor:
-    return wrap_result(np.positive(self.array))
+    try:
+        return wrap_result(np.positive(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::_t", "CPU")
+        raise
 
 
 # t(Tensor self) -> Tensor
 def t(self: Tensor) -> Tensor:
-    return wrap_result(np.positive(self.array))
+    try:
+        return wrap_result(np.positive(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::t", "CPU")
+        raise
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return wrap_result(np.where(condition.array, self.array, other.array))
+    try:
+        return wrap_result(np.where(condition.array, self.array, other.array))
+    except Exception as error:
+        name_kernel(error, "demo::where.self", "CPU")
+        raise

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.dtypes import DType, plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result, results_of, wrap_list, wrap_result
 from opwright.tensor import Tensor, wrap
@@ -23,9 +24,13 @@ DTYPES_BIUFC = plain_dtypes("biufc")
 
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    return new_result(plan, np.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        return new_result(plan, np.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::mul", "CPU")
+        raise
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -64,9 +69,13 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # exp(Tensor self) -> Tensor
 def exp(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.exp(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.exp(self_))
+    except Exception as error:
+        name_kernel(error, "demo::exp", "CPU")
+        raise
 
 
 # exp(Tensor self) -> Tensor
@@ -108,9 +117,13 @@ def exp_arrays(self: NDArray[Any]) -> Any:
 
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::less", "CPU")
+        raise
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -198,20 +211,28 @@ def cast(self: Tensor, dtype: DType | None) -> Tensor:
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::mul.out", "CPU")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::mul_", "CPU")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -235,11 +256,15 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::exp_", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -258,11 +283,15 @@ def exp__dense(self: Tensor) -> Tensor:
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def less_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::less_", "CPU")
+        raise
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
