@@ -111,9 +111,12 @@ class ShimBuilder:
 
     @property
     def indent(self) -> int:
-        """The column of its statements: in a `try` where the kernel is an expression, of which NumPy's errors say
-        neither operator nor kernel."""
-        return 8 if isinstance(self.binding.kernel, Inline) else 4
+        """The column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
+        match self.binding.kernel:
+            case Named(function):
+                return 4 if function.module.startswith("opwright.") else 8
+            case _:
+                return 8
 
     def statements(self) -> list[str]:
         """The body of the general shim."""

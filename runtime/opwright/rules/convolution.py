@@ -20,7 +20,7 @@ _convolved = Forms()
 def convolution(
     input: Any,
     weight: Any,
-    bias: Any,
+    bias: Any | None,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],

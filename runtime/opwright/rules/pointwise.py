@@ -32,7 +32,7 @@ _choices = Forms()
 
 
 def pointwise(
-    *operands: Any,
+    *operands: Any | None,
     kind: Literal[
         "default", "int_to_float", "bool", "no_opmath", "complex_to_float", "bool_to_long", "int_and_complex_to_float"
     ] = "default",
@@ -107,7 +107,7 @@ def _check_alpha(alpha: complex, common: DType) -> None:
     check_number(alpha, common)
 
 
-def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
+def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
     """`pointwise`, with numbers that are no operands. Raises RuntimeError for one that does not fit the dtype that is
     computed in."""
     plan = pointwise(*operands, accepts=accepts)
@@ -116,7 +116,7 @@ def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKin
     return plan
 
 
-def clamped(self: Any, low: Any, high: Any) -> Plan:
+def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
     """`pointwise`, held within bounds. Raises RuntimeError where there is neither."""
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:

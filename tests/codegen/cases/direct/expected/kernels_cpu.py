@@ -34,12 +34,20 @@ def zero_(self: Tensor) -> Tensor:
 
 # report(Tensor self, str message) -> ()
 def report(self: Tensor, message: str) -> None:
-    kernels.report(self.array, message)
+    try:
+        kernels.report(self.array, message)
+    except Exception as error:
+        name_kernel(error, "demo::report", "CPU")
+        raise
 
 
 # split_off(Tensor(a!) self, int count) -> Tensor
 def split_off(self: Tensor, count: int) -> Tensor:
-    return wrap_result(kernels.split_off(self.array, count))
+    try:
+        return wrap_result(kernels.split_off(self.array, count))
+    except Exception as error:
+        name_kernel(error, "demo::split_off", "CPU")
+        raise
 
 
 # both(Tensor self, Tensor? other) -> (Tensor, int)

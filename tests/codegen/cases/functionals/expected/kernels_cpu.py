@@ -25,17 +25,29 @@ def scale_(self: Tensor, by: Any) -> Tensor:
 
 # normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor
 def normalize_default(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float) -> Tensor:
-    scale_ = None if scale is None else scale.array
-    return wrap_result(kernels.normalize(x.array, mean.array, scale_, momentum))
+    try:
+        scale_ = None if scale is None else scale.array
+        return wrap_result(kernels.normalize(x.array, mean.array, scale_, momentum))
+    except Exception as error:
+        name_kernel(error, "demo::normalize", "CPU")
+        raise
 
 
 # push(Tensor(a!) stack, Tensor x) -> ()
 def push(stack: Tensor, x: Tensor) -> None:
-    kernels.push(stack.array, x.array)
+    try:
+        kernels.push(stack.array, x.array)
+    except Exception as error:
+        name_kernel(error, "demo::push", "CPU")
+        raise
 
 
 # add_each_(Tensor(a!)[] self, Tensor[] others) -> ()
 def add_each_(self: list[Tensor], others: list[Tensor]) -> None:
-    self_ = [item.array for item in self]
-    others_ = [item.array for item in others]
-    kernels.add_each_(self_, others_)
+    try:
+        self_ = [item.array for item in self]
+        others_ = [item.array for item in others]
+        kernels.add_each_(self_, others_)
+    except Exception as error:
+        name_kernel(error, "demo::add_each_", "CPU")
+        raise

@@ -16,13 +16,21 @@ from opwright.tensor import Tensor
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    kernels.fill_random(np, self.array, from_, to, generator)
-    return self
+    try:
+        kernels.fill_random(np, self.array, from_, to, generator)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::random_.from", "CPU")
+        raise
 
 
 # import(Tensor self, int from=0) -> Tensor
 def import_(self: Tensor, from_: int) -> Tensor:
-    return wrap_result(kernels.import_array(self.array, from_))
+    try:
+        return wrap_result(kernels.import_array(self.array, from_))
+    except Exception as error:
+        name_kernel(error, "demo::import", "CPU")
+        raise
 
 
 # sum(Tensor self, bool all=True) -> Tensor
