@@ -36,8 +36,8 @@ class _FakeBuilder(ShimBuilder):
 
     @property
     def indent(self) -> int:
-        """The column of its statements: what runs is the rule, or the kernel of a view on arrays without data."""
-        return 4
+        """The column of its statements: rules word their errors, and kernels run as they do on arrays with data."""
+        return 4 if isinstance(self.binding.meta, Plans) else super().indent
 
     def mentioned(self) -> set[str]:
         """The arguments whose arrays it needs: all tensors, since each has a place."""
