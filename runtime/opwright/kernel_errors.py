@@ -13,6 +13,7 @@ import linecache
 import sys
 import textwrap
 import tokenize
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -157,8 +158,16 @@ def _kernel_text(frame: FrameType) -> str:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and node.lineno <= at <= (node.end_lineno or at) and _name_of(node) in _CHECKS
     ]
+    running = _running(frame)
+    calls = [call for call in calls if (call.lineno, call.col_offset) == running] or calls
     inner = _inner(calls[-1], values) if calls else None
     return "" if inner is None else ast.unparse(inner)
+
+
+def _running(frame: FrameType) -> tuple[int, int] | None:
+    """Where the call that a frame is in begins, in the function's own lines: a line may hold several."""
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return None if line is None or column is None else (line - frame.f_code.co_firstlineno + 1, column)
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:

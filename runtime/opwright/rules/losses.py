@@ -6,8 +6,9 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted, kept_strides
 from opwright.promotion import castable
 from opwright.rules.pointwise import pointwise

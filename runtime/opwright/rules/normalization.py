@@ -7,8 +7,9 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, float32, opmath
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted
 from opwright.rules.memory_formats import suggested_strides
 from opwright.sizes import holds

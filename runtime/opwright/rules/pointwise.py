@@ -23,7 +23,8 @@ from opwright.dtypes import (
     uint8,
 )
 from opwright.errors import DispatchError
-from opwright.metadata import Form, Forms, Plan
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan
 from opwright.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright.promotion import result_type, scalar_dtype
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright.errors import DispatchError
-from opwright.metadata import Form, Forms, Plan
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan
 from opwright.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright.promotion import result_type
 from opwright.rules.reductions import reduce
