@@ -117,6 +117,13 @@ BY_RULE = """
 - func: NS::taken_twice(Tensor x, int n) -> Tensor
   dispatch:
     CompositeImplicitAutograd: taken(x, n) * 2
+- func: NS::one_for_two(Tensor x) -> (Tensor, Tensor)
+  dispatch:
+    CompositeImplicitAutograd: x * 2
+- func: NS::real_part(Tensor(a) x) -> Tensor(a)
+  meta: view
+  dispatch:
+    CPU: x.real
 - func: NS::raising(Tensor x) -> Tensor
   dispatch:
     CPU: raising
@@ -260,3 +267,15 @@ def test_a_fake_by_hand_makes_sizes_that_depend_on_data(ops: Any) -> None:
     with FakeTensorMode(), pytest.raises(opwright.errors.DynamicOutputShapeError, match="some_positive"):
         ops.some_positive(opwright.ones(2))
     opwright.library.opcheck(ops.some_positive.default, (opwright.tensor([1.0, -1.0]),))
+
+
+def test_expressions_over_operators_give_what_is_declared(ops: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"must return 2 values \(Tensor, Tensor\), but returned Tensor"):
+        ops.one_for_two(opwright.ones(2, 3))
+
+
+def test_views_that_arrays_without_data_do_not_have(ops: Any) -> None:
+    assert ops.real_part(opwright.ones(2)).tolist() == [1.0, 1.0]
+    with FakeTensorMode(), pytest.raises(opwright.errors.FakeKernelError, match=r"a kernel used \.real") as error:
+        ops.real_part(opwright.ones(2))
+    assert ops.real_part.default.name in error.value.__notes__[0]
