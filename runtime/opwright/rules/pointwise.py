@@ -58,6 +58,7 @@ def pointwise(
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
     key: list[Any] = [kind, dtype, compute_dtype, exact_scalars, accepts, accepts_operands]
+    operand: Any  # its class tells what it has
     for operand in operands:
         cls = type(operand)
         key.append(cls)
