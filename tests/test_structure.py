@@ -49,7 +49,7 @@ GENERATOR_ORDER = """
 RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock
     plugins places sizes keys state dtypes devices overlap
-    kernel_errors metadata values subclassing tensor checks
+    kernel_errors forms metadata values subclassing tensor checks
     results rules fake lost registrations forward_rules dispatch_table table_calculator conversion
     signature introspection returns adapters wrapped_numbers plain_arrays dispatch_errors mixed_devices compose
     overloads entries

@@ -13,8 +13,8 @@ from typing import Final
 from opwright_codegen.array_ufuncs import UFUNCS
 
 __all__ = [
-    "ARRAY_CONSTANTS", "ARRAY_FACTS", "ARRAY_FUNCTIONS", "ARRAY_METHODS", "TENSOR_FACTS", "TENSOR_METHODS",
-    "UFUNC_METHODS", "VALUES", "may_be_method",
+    "ARRAY_CONSTANTS", "ARRAY_FACTS", "ARRAY_FUNCTIONS", "ARRAY_METHODS", "RESULT_FACTS", "TENSOR_FACTS",
+    "TENSOR_METHODS", "UFUNC_METHODS", "VALUES", "may_be_method",
 ]  # fmt: skip
 
 _CREATION = (
@@ -61,12 +61,17 @@ ARRAY_FUNCTIONS: Final = (
 )
 UFUNC_METHODS: Final = frozenset(("accumulate", "outer", "reduce"))
 
-# Of arrays, dtypes, what `finfo` tells and what functions of `linalg` return: read, not called.
-ARRAY_FACTS: Final = frozenset(
+# Of dtypes, of what `finfo` tells and of what functions of `linalg` return: arrays have none of these.
+RESULT_FACTS: Final = frozenset(
     (
-        "T", "dtype", "imag", "itemsize", "kind", "mT", "name", "nbytes", "ndim", "real", "shape", "size", "strides",
-        "bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny",
+        "kind", "name", "bits", "eps", "resolution", "smallest_normal", "tiny",
         "Q", "R", "S", "U", "Vh", "eigenvalues", "eigenvectors", "logabsdet", "sign",
+    )
+)  # fmt: skip
+# Of these and of arrays: read, not called.
+ARRAY_FACTS: Final = RESULT_FACTS | frozenset(
+    (
+        "T", "dtype", "imag", "itemsize", "mT", "nbytes", "ndim", "real", "shape", "size", "strides", "max", "min",
     )
 )  # fmt: skip
 ARRAY_METHODS: Final = frozenset(

@@ -9,6 +9,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Formula, Kind, Reference, Tuple, walk
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.formula_sorts import check_sorts
 from opwright_codegen.kernel_calls import check_inline_results, check_kernel_call, check_ufuncs
 from opwright_codegen.kernel_forms import (
     InlineKernel,
@@ -226,6 +227,7 @@ class _Binder:
                 bound = Inline(resolve(formula, scope))
                 if key in BACKENDS:
                     check_ufuncs(bound.formula, base.schema, kernel.span)
+                check_sorts(bound.formula, base.schema, is_of_arrays=key in BACKENDS)
             case NativeKernel() | RawKernel():
                 hint = "write the kernel in Python, over NumPy or CuPy"
                 raise SchemaError("native-kernel", "native kernels are not built yet", kernel.span, hint)

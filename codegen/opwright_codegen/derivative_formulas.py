@@ -25,6 +25,7 @@ from opwright_codegen.formula_ast import (
 )
 from opwright_codegen.formula_parser import parse
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.formula_sorts import check_sorts
 from opwright_codegen.kernel_modules import KernelFunction
 from opwright_codegen.model import Text
 from opwright_codegen.schema import FunctionSchema
@@ -66,6 +67,7 @@ class Formulas:
         scope = Scope.for_derivative(schema, self.callable(schema), self.functions, outputs)
         formula = resolve(formula, scope)
         self._check(formula)
+        check_sorts(formula, schema, inputs=inputs)
         if isinstance(formula, Tuple) and len(formula.items) != len(inputs):
             message = f"{len(formula.items)} gradients for {len(inputs)} inputs"
             raise SchemaError("gradient-count", message, formula.span, f"give one for each of {', '.join(inputs)}")
@@ -97,6 +99,7 @@ class Formulas:
                 refuse_sizes(text, is_ours=True)
                 formula = _resolve_forward(parse(text), schema, inputs, self)
                 self._check(formula)
+                check_sorts(formula, schema, inputs=inputs)
                 return _forward(outputs, text, ForwardKind.WRITTEN, formula)
 
     def check_condition(self, schema: FunctionSchema, text: Text) -> None:

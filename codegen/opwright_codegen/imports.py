@@ -43,6 +43,7 @@ _MODULES = {
     "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
     "opwright.forward_rules": ("ForwardRule", "TangentFormula"),
     "opwright.generator": ("Generator",),
+    "opwright.kernel_errors": ("name_kernel",),
     "opwright.keywords": ("NOT_GIVEN",),
     "opwright.keys": ("ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "WRITE_BITS"),
     "opwright.options": ("Layout", "MemoryFormat"),

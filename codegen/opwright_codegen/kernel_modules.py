@@ -37,8 +37,8 @@ class Parameter:
 class KernelFunction:
     """A function at the top level of a module; `signature` has all its parameters, those of `*` and `**` aside.
 
-    `vararg` is the name after `*`, `takes_keywords` says that there is a `**`; `returns` is the annotation as text,
-    `doc` the docstring.
+    `vararg` is the name after `*`, with its `vararg_annotation`; `takes_keywords` says that there is a `**`; `returns`
+    is the annotation as text, `doc` the docstring.
     """
 
     module: str
@@ -48,6 +48,7 @@ class KernelFunction:
     takes_keywords: bool = False
     returns: str = ""
     doc: str = ""
+    vararg_annotation: str = ""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -265,6 +266,7 @@ def _functions_of(module: str, path: Path, _changed: int, _size: int) -> Mapping
             node.args.kwarg is not None,
             _unparsed(node.returns),
             ast.get_docstring(node) or "",
+            _unparsed(node.args.vararg.annotation) if node.args.vararg else "",
         )
     return functions
 

@@ -15,6 +15,7 @@ from typing import assert_never
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula_ast import Call, Conditional, Formula, Kind, Reference
 from opwright_codegen.formula_resolve import Scope, resolve
+from opwright_codegen.formula_sorts import check_sorts, narrowed
 from opwright_codegen.kernel_calls import check_plans, check_view, operand_problems
 from opwright_codegen.kernel_forms import MetaFormulas, PathMeta, ViewMeta, meta_form
 from opwright_codegen.kernel_modules import KernelFunction, KernelModules
@@ -95,8 +96,11 @@ class MetaBinder:
             raise SchemaError("meta-count", message, base.meta.span, "one formula for each output")
         calls = [call for formula in formulas for call in self._rule_calls(base, formula)]
         rules = [self._rule(call, base.meta.span) for call in calls]
+        given = {id(node): known for formula in formulas for node, known in narrowed(formula)}
+        for formula in formulas:
+            check_sorts(formula, base.schema)
         for call, rule in zip(calls, rules, strict=True):
-            for error in check_rule_call(call, rule, base.schema, base.meta.span):
+            for error in check_rule_call(call, rule, base.schema, base.meta.span, given[id(call)]):
                 self._errors.add(error)
             for error in operand_problems(call, rule, base.schema, base.meta.span):
                 self._errors.add(error)

@@ -22,6 +22,7 @@ from opwright_codegen.formula_ast import (
     Tuple,
     Unary,
 )
+from opwright_codegen.formula_sorts import NOTHING, Given, Sort, described, narrowed, sort_of
 from opwright_codegen.kernel_modules import KernelFunction, Parameter
 from opwright_codegen.schema import FunctionSchema
 from opwright_codegen.source import Span
@@ -32,11 +33,14 @@ _INTEGERS = frozenset(("int", "Shape", "Sequence[int]", "list[int]", "tuple[int,
 _WORD = re.compile(r"'([^']*)'")
 _DTYPE_KINDS = ("bool", "integer", "floating", "complex", "float16", "bfloat16", "float32", "float64")
 _GROUP = re.compile(r"\(\s*(?:[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)?\s*\)")
-_TYPES_OF_SIZES = ("int", "SymInt", "Scalar", "number")
+_TYPES_OF_SIZES = ("int", "SymInt")
 
 
-def check_rule_call(call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span) -> Iterator[SchemaError]:
-    """What is wrong with a call of `rule`, each with its place; `span` is that of the whole."""
+def check_rule_call(
+    call: Call, rule: KernelFunction, schema: FunctionSchema, span: Span, given: Given = NOTHING
+) -> Iterator[SchemaError]:
+    """What is wrong with a call of `rule`, each with its place; `span` is that of the whole, and `given` are the
+    optional arguments that are no None there."""
     at = call.span or span
     positional = rule.positional
     names = [name for name, _ in call.keywords]
@@ -54,16 +58,20 @@ def check_rule_call(call: Call, rule: KernelFunction, schema: FunctionSchema, sp
         elif name in [parameter.name for parameter in positional[: len(call.arguments)]]:
             message = f"{rule.name}() gets {name!r} by position and by name"
             yield SchemaError("rule-arguments", message, value.span or at)
-    given = {parameter.name for parameter in positional[: len(call.arguments)]} | set(names)
-    missing = [p.name for p in rule.signature if p.is_required and p.name not in given]
+    named = {parameter.name for parameter in positional[: len(call.arguments)]} | set(names)
+    missing = [p.name for p in rule.signature if p.is_required and p.name not in named]
     if missing:
         message = f"{rule.name}() misses {', '.join(map(repr, missing))}"
         yield SchemaError("rule-arguments", message, at, f"it takes: {_shown(rule)}")
     by_name = {parameter.name: parameter for parameter in rule.signature}
     passed = [*zip(positional, call.arguments, strict=False)]
     passed += [(by_name[name], value) for name, value in call.keywords if name in by_name]
+    if rule.vararg is not None:
+        rest = Parameter(rule.vararg, rule.vararg_annotation)
+        passed += [(rest, value) for value in call.arguments[len(positional) :]]
     for parameter, value in passed:
-        yield from _check_value(parameter, value, rule, schema, at)
+        wrong = [*_check_value(parameter, value, rule, schema, at)]
+        yield from wrong or _check_sort(parameter, value, rule, schema, at, given)
     yield from _check_signature(call, rule, at)
 
 
@@ -100,6 +108,69 @@ def _check_value(
                     hint = f"did you mean {near!r}?" if near else f"known are: {', '.join(words)}"
                     message = f"{rule.name}(): {word!r} is not known for {parameter.name!r}"
                     yield SchemaError("rule-word", message, constant.span or at, hint)
+
+
+# What a parameter takes, by its annotation; `None` besides where that says so. Numbers stand for tensors in some rules.
+_TAKEN = {
+    "Any": frozenset((Sort.TENSOR, Sort.NUMBER, Sort.SEQUENCE, Sort.TEXT)),
+    "bool": frozenset((Sort.NUMBER,)),
+    "float": frozenset((Sort.NUMBER,)),
+    "complex": frozenset((Sort.NUMBER,)),
+    "int": frozenset((Sort.NUMBER,)),
+    "str": frozenset((Sort.TEXT,)),
+    "DtypeKinds": frozenset((Sort.TEXT,)),
+    "CoreDimensions": frozenset((Sort.TEXT,)),
+    "Literal": frozenset((Sort.TEXT,)),
+    "Shape": frozenset((Sort.SEQUENCE,)),
+    "Sequence": frozenset((Sort.SEQUENCE,)),
+    "list": frozenset((Sort.SEQUENCE,)),
+    "tuple": frozenset((Sort.SEQUENCE,)),
+}  # fmt: skip
+
+
+def _check_sort(
+    parameter: Parameter, value: Formula, rule: KernelFunction, schema: FunctionSchema, at: Span, given: Given
+) -> Iterator[SchemaError]:
+    """A value that is surely none of what the parameter is annotated as."""
+    kinds = parameter.annotation.split(" | ")
+    if not {kind.partition("[")[0] for kind in kinds} <= _TAKEN.keys() | {"None"}:
+        return
+    taken = set().union(*(_TAKEN.get(kind.partition("[")[0], frozenset((Sort.NONE,))) for kind in kinds))
+    holds_tensors = parameter.annotation.startswith(("Sequence[Any", "list[Any"))
+    for part, known in _results_of(value, given):
+        sort = sort_of(part, schema, known)
+        if holds_tensors and isinstance(part, List):
+            yield from _check_items(parameter, part, rule, schema, at)
+        is_none = sort in (Sort.NONE, Sort.OPTIONAL)
+        if sort is None or sort in taken or (is_none and Sort.NONE in taken):
+            continue
+        if is_none and rule.module.partition(".")[0] != "opwright" and "Any" in kinds:
+            continue
+        message = f"{rule.name}(): {parameter.name!r} takes {parameter.annotation}, and {described(part, schema, sort)}"
+        hint = f"as in: … if {part.name} is None else …" if is_none and isinstance(part, Reference) else None
+        yield SchemaError("rule-arguments", message, part.span or at, hint)
+
+
+def _check_items(
+    parameter: Parameter, value: List, rule: KernelFunction, schema: FunctionSchema, at: Span
+) -> Iterator[SchemaError]:
+    """Lists and texts in a list of tensors."""
+    for item in value.items:
+        sort = sort_of(item, schema)
+        if sort in (Sort.SEQUENCE, Sort.TEXT):
+            message = f"{rule.name}(): {parameter.name!r} takes tensors, and {described(item, schema, sort)}"
+            yield SchemaError("rule-arguments", message, item.span or at)
+
+
+def _results_of(value: Formula, given: Given) -> Iterator[tuple[Formula, Given]]:
+    """What the value may be: both branches of a choice."""
+    match value:
+        case Conditional(_, then, otherwise):
+            inner = {id(node): known for node, known in narrowed(value, given)}
+            yield from _results_of(then, inner[id(then)])
+            yield from _results_of(otherwise, inner[id(otherwise)])
+        case _:
+            yield value, given
 
 
 def _constants(value: Formula) -> Iterator[Constant]:

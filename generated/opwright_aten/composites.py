@@ -13,6 +13,7 @@ from typing import Any
 from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.options import Layout, MemoryFormat
 from opwright.tensor import Tensor
 from opwright.variants import write_out, write_outs, write_self
@@ -22,44 +23,72 @@ from . import ops
 
 # conj_physical(Tensor self) -> Tensor
 def conj_physical_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.conj(self)
-    return result
+    try:
+        result: Tensor = ops.conj(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::conj_physical", "CompositeImplicitAutograd")
+        raise
 
 
 # square(Tensor self) -> Tensor
 def square_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.pow(self, 2)
-    return result
+    try:
+        result: Tensor = ops.pow(self, 2)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::square", "CompositeImplicitAutograd")
+        raise
 
 
 # square_(Tensor(a!) self) -> Tensor(a!)
 def square_(self: Tensor) -> Tensor:
-    result: Tensor = ops.pow_(self, 2)
-    return result
+    try:
+        result: Tensor = ops.pow_(self, 2)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::square_", "CompositeImplicitAutograd")
+        raise
 
 
 # square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def square_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.pow(self, 2, out=out)
-    return result
+    try:
+        result: Tensor = ops.pow(self, 2, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::square.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_ndtr(Tensor self) -> Tensor
 def special_ndtr_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.mul(ops.erfc(ops.mul(self, -0.7071067811865476)), 0.5)
-    return result
+    try:
+        result: Tensor = ops.mul(ops.erfc(ops.mul(self, -0.7071067811865476)), 0.5)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_ndtr", "CompositeImplicitAutograd")
+        raise
 
 
 # special_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_ndtr_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.mul(ops.erfc(ops.mul(self, -0.7071067811865476)), 0.5, out=out)
-    return result
+    try:
+        result: Tensor = ops.mul(ops.erfc(ops.mul(self, -0.7071067811865476)), 0.5, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_ndtr.out", "CompositeImplicitAutograd")
+        raise
 
 
 # polygamma_(Tensor(a!) self, int n) -> Tensor(a!)
 def polygamma_(self: Tensor, n: int) -> Tensor:
-    result: Tensor = ops.polygamma(n, self, out=self)
-    return result
+    try:
+        result: Tensor = ops.polygamma(n, self, out=self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::polygamma_", "CompositeExplicitAutograd")
+        raise
 
 
 # mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)
@@ -74,920 +103,1532 @@ def mvlgamma_out(self: Tensor, p: int, out: Tensor) -> Tensor:
 
 # special_erf(Tensor self) -> Tensor
 def special_erf_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.erf(self)
-    return result
+    try:
+        result: Tensor = ops.erf(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erf", "CompositeImplicitAutograd")
+        raise
 
 
 # special_erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erf_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.erf(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.erf(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erf.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_erfc(Tensor self) -> Tensor
 def special_erfc_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.erfc(self)
-    return result
+    try:
+        result: Tensor = ops.erfc(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erfc", "CompositeImplicitAutograd")
+        raise
 
 
 # special_erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfc_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.erfc(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.erfc(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erfc.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_erfinv(Tensor self) -> Tensor
 def special_erfinv_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.erfinv(self)
-    return result
+    try:
+        result: Tensor = ops.erfinv(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erfinv", "CompositeImplicitAutograd")
+        raise
 
 
 # special_erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_erfinv_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.erfinv(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.erfinv(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_erfinv.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_gammaln(Tensor self) -> Tensor
 def special_gammaln_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.lgamma(self)
-    return result
+    try:
+        result: Tensor = ops.lgamma(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammaln", "CompositeImplicitAutograd")
+        raise
 
 
 # special_gammaln.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_gammaln_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.lgamma(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.lgamma(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_gammaln.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_digamma(Tensor self) -> Tensor
 def special_digamma_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.digamma(self)
-    return result
+    try:
+        result: Tensor = ops.digamma(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_digamma", "CompositeImplicitAutograd")
+        raise
 
 
 # special_digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_digamma_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.digamma(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.digamma(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_digamma.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_psi(Tensor self) -> Tensor
 def special_psi_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.digamma(self)
-    return result
+    try:
+        result: Tensor = ops.digamma(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_psi", "CompositeImplicitAutograd")
+        raise
 
 
 # special_psi.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_psi_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.digamma(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.digamma(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_psi.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_polygamma(int n, Tensor self) -> Tensor
 def special_polygamma_default(n: int, self: Tensor) -> Tensor:
-    result: Tensor = ops.polygamma(n, self)
-    return result
+    try:
+        result: Tensor = ops.polygamma(n, self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_polygamma", "CompositeImplicitAutograd")
+        raise
 
 
 # special_polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_polygamma_out(n: int, self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.polygamma(n, self, out=out)
-    return result
+    try:
+        result: Tensor = ops.polygamma(n, self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_polygamma.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_multigammaln(Tensor self, int p) -> Tensor
 def special_multigammaln_default(self: Tensor, p: int) -> Tensor:
-    result: Tensor = ops.mvlgamma(self, p)
-    return result
+    try:
+        result: Tensor = ops.mvlgamma(self, p)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_multigammaln", "CompositeImplicitAutograd")
+        raise
 
 
 # special_multigammaln.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def special_multigammaln_out(self: Tensor, p: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.mvlgamma(self, p, out=out)
-    return result
+    try:
+        result: Tensor = ops.mvlgamma(self, p, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_multigammaln.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_i0(Tensor self) -> Tensor
 def special_i0_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.i0(self)
-    return result
+    try:
+        result: Tensor = ops.i0(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_i0", "CompositeImplicitAutograd")
+        raise
 
 
 # special_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_i0_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.i0(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.i0(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_i0.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_logit(Tensor self, float? eps=None) -> Tensor
 def special_logit_default(self: Tensor, eps: float | None) -> Tensor:
-    result: Tensor = ops.logit(self, eps)
-    return result
+    try:
+        result: Tensor = ops.logit(self, eps)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_logit", "CompositeImplicitAutograd")
+        raise
 
 
 # special_logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)
 def special_logit_out(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.logit(self, eps, out=out)
-    return result
+    try:
+        result: Tensor = ops.logit(self, eps, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_logit.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_sinc(Tensor self) -> Tensor
 def special_sinc_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.sinc(self)
-    return result
+    try:
+        result: Tensor = ops.sinc(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_sinc", "CompositeImplicitAutograd")
+        raise
 
 
 # special_sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_sinc_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.sinc(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.sinc(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_sinc.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_expit(Tensor self) -> Tensor
 def special_expit_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.sigmoid(self)
-    return result
+    try:
+        result: Tensor = ops.sigmoid(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_expit", "CompositeImplicitAutograd")
+        raise
 
 
 # special_expit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_expit_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.sigmoid(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.sigmoid(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_expit.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_exp2(Tensor self) -> Tensor
 def special_exp2_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.exp2(self)
-    return result
+    try:
+        result: Tensor = ops.exp2(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_exp2", "CompositeImplicitAutograd")
+        raise
 
 
 # special_exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_exp2_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.exp2(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.exp2(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_exp2.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_expm1(Tensor self) -> Tensor
 def special_expm1_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.expm1(self)
-    return result
+    try:
+        result: Tensor = ops.expm1(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_expm1", "CompositeImplicitAutograd")
+        raise
 
 
 # special_expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_expm1_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.expm1(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.expm1(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_expm1.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_log1p(Tensor self) -> Tensor
 def special_log1p_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.log1p(self)
-    return result
+    try:
+        result: Tensor = ops.log1p(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_log1p", "CompositeImplicitAutograd")
+        raise
 
 
 # special_log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_log1p_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.log1p(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.log1p(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_log1p.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy(Tensor self, Tensor other) -> Tensor
 def special_xlogy_default(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.xlogy(self, other)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.xlogy(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor
 def special_xlogy_self_scalar(self: Any, other: Tensor) -> Tensor:
-    result: Tensor = ops.xlogy(self, other)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy.self_scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlogy_self_scalar_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.xlogy(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy.self_scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor
 def special_xlogy_other_scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.xlogy(self, other)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy.other_scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # special_xlogy.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def special_xlogy_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.xlogy(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.xlogy(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_xlogy.other_scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_round(Tensor self, *, int decimals=0) -> Tensor
 def special_round_default(self: Tensor, decimals: int) -> Tensor:
-    result: Tensor = ops.round(self, decimals=decimals)
-    return result
+    try:
+        result: Tensor = ops.round(self, decimals=decimals)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_round", "CompositeImplicitAutograd")
+        raise
 
 
 # special_round.out(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)
 def special_round_out(self: Tensor, decimals: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.round(self, decimals=decimals, out=out)
-    return result
+    try:
+        result: Tensor = ops.round(self, decimals=decimals, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_round.out", "CompositeImplicitAutograd")
+        raise
 
 
 # special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def special_softmax(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    result: Tensor = ops.softmax(self, dim, dtype)
-    return result
+    try:
+        result: Tensor = ops.softmax(self, dim, dtype)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_softmax", "CompositeImplicitAutograd")
+        raise
 
 
 # special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 def special_log_softmax(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    result: Tensor = ops.log_softmax(self, dim, dtype=dtype)
-    return result
+    try:
+        result: Tensor = ops.log_softmax(self, dim, dtype=dtype)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_log_softmax", "CompositeImplicitAutograd")
+        raise
 
 
 # true_divide.Tensor(Tensor self, Tensor other) -> Tensor
 def true_divide_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.div(self, other)
-    return result
+    try:
+        result: Tensor = ops.div(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::true_divide.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def true_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.div_(self, other)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::true_divide_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # true_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def true_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.div(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.div(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::true_divide.out", "CompositeImplicitAutograd")
+        raise
 
 
 # true_divide.Scalar(Tensor self, Scalar other) -> Tensor
 def true_divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.div(self, other)
-    return result
+    try:
+        result: Tensor = ops.div(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::true_divide.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def true_divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.div_(self, other)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::true_divide_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.Tensor(Tensor self, Tensor other) -> Tensor
 def divide_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.div(self, other)
-    return result
+    try:
+        result: Tensor = ops.div(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.div_(self, other)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.div(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.div(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.out", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.Scalar(Tensor self, Scalar other) -> Tensor
 def divide_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.div(self, other)
-    return result
+    try:
+        result: Tensor = ops.div(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def divide__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.div_(self, other)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor
 def divide_Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    result: Tensor = ops.div(self, other, rounding_mode=rounding_mode)
-    return result
+    try:
+        result: Tensor = ops.div(self, other, rounding_mode=rounding_mode)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.Tensor_mode", "CompositeImplicitAutograd")
+        raise
 
 
 # divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)
 def divide__Tensor_mode(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    result: Tensor = ops.div_(self, other, rounding_mode=rounding_mode)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other, rounding_mode=rounding_mode)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide_.Tensor_mode", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)
 def divide_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.div(self, other, rounding_mode=rounding_mode, out=out)
-    return result
+    try:
+        result: Tensor = ops.div(self, other, rounding_mode=rounding_mode, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.out_mode", "CompositeImplicitAutograd")
+        raise
 
 
 # divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor
 def divide_Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    result: Tensor = ops.div(self, other, rounding_mode=rounding_mode)
-    return result
+    try:
+        result: Tensor = ops.div(self, other, rounding_mode=rounding_mode)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide.Scalar_mode", "CompositeImplicitAutograd")
+        raise
 
 
 # divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)
 def divide__Scalar_mode(self: Tensor, other: Any, rounding_mode: str | None) -> Tensor:
-    result: Tensor = ops.div_(self, other, rounding_mode=rounding_mode)
-    return result
+    try:
+        result: Tensor = ops.div_(self, other, rounding_mode=rounding_mode)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::divide_.Scalar_mode", "CompositeImplicitAutograd")
+        raise
 
 
 # multiply.Tensor(Tensor self, Tensor other) -> Tensor
 def multiply_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.mul(self, other)
-    return result
+    try:
+        result: Tensor = ops.mul(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multiply.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def multiply__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.mul_(self, other)
-    return result
+    try:
+        result: Tensor = ops.mul_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multiply_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # multiply.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def multiply_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.mul(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.mul(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multiply.out", "CompositeImplicitAutograd")
+        raise
 
 
 # multiply.Scalar(Tensor self, Scalar other) -> Tensor
 def multiply_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.mul(self, other)
-    return result
+    try:
+        result: Tensor = ops.mul(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multiply.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def multiply__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.mul_(self, other)
-    return result
+    try:
+        result: Tensor = ops.mul_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multiply_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def subtract_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    result: Tensor = ops.sub(self, other, alpha=alpha)
-    return result
+    try:
+        result: Tensor = ops.sub(self, other, alpha=alpha)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::subtract.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def subtract__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    result: Tensor = ops.sub_(self, other, alpha=alpha)
-    return result
+    try:
+        result: Tensor = ops.sub_(self, other, alpha=alpha)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::subtract_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # subtract.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def subtract_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.sub(self, other, alpha=alpha, out=out)
-    return result
+    try:
+        result: Tensor = ops.sub(self, other, alpha=alpha, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::subtract.out", "CompositeImplicitAutograd")
+        raise
 
 
 # subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def subtract_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    result: Tensor = ops.sub(self, other, alpha)
-    return result
+    try:
+        result: Tensor = ops.sub(self, other, alpha)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::subtract.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def subtract__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    result: Tensor = ops.sub_(self, other, alpha)
-    return result
+    try:
+        result: Tensor = ops.sub_(self, other, alpha)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::subtract_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 def clip_default(self: Tensor, min: Any, max: Any) -> Tensor:
-    result: Tensor = ops.clamp(self, min, max)
-    return result
+    try:
+        result: Tensor = ops.clamp(self, min, max)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip", "CompositeImplicitAutograd")
+        raise
 
 
 # clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)
 def clip__default(self: Tensor, min: Any, max: Any) -> Tensor:
-    result: Tensor = ops.clamp_(self, min, max)
-    return result
+    try:
+        result: Tensor = ops.clamp_(self, min, max)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip_", "CompositeImplicitAutograd")
+        raise
 
 
 # clip.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clip_out(self: Tensor, min: Any, max: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.clamp(self, min, max, out=out)
-    return result
+    try:
+        result: Tensor = ops.clamp(self, min, max, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip.out", "CompositeImplicitAutograd")
+        raise
 
 
 # clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 def clip_Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    result: Tensor = ops.clamp(self, min, max)
-    return result
+    try:
+        result: Tensor = ops.clamp(self, min, max)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)
 def clip__Tensor(self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    result: Tensor = ops.clamp_(self, min, max)
-    return result
+    try:
+        result: Tensor = ops.clamp_(self, min, max)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # clip.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)
 def clip_Tensor_out(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.clamp(self, min, max, out=out)
-    return result
+    try:
+        result: Tensor = ops.clamp(self, min, max, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::clip.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # negative(Tensor self) -> Tensor
 def negative_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.neg(self)
-    return result
+    try:
+        result: Tensor = ops.neg(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::negative", "CompositeImplicitAutograd")
+        raise
 
 
 # negative_(Tensor(a!) self) -> Tensor(a!)
 def negative_(self: Tensor) -> Tensor:
-    result: Tensor = ops.neg_(self)
-    return result
+    try:
+        result: Tensor = ops.neg_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::negative_", "CompositeImplicitAutograd")
+        raise
 
 
 # negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def negative_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.neg(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.neg(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::negative.out", "CompositeImplicitAutograd")
+        raise
 
 
 # absolute(Tensor self) -> Tensor
 def absolute_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.abs(self)
-    return result
+    try:
+        result: Tensor = ops.abs(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::absolute", "CompositeImplicitAutograd")
+        raise
 
 
 # absolute_(Tensor(a!) self) -> Tensor(a!)
 def absolute_(self: Tensor) -> Tensor:
-    result: Tensor = ops.abs_(self)
-    return result
+    try:
+        result: Tensor = ops.abs_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::absolute_", "CompositeImplicitAutograd")
+        raise
 
 
 # absolute.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def absolute_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.abs(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.abs(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::absolute.out", "CompositeImplicitAutograd")
+        raise
 
 
 # fix(Tensor self) -> Tensor
 def fix_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.trunc(self)
-    return result
+    try:
+        result: Tensor = ops.trunc(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::fix", "CompositeImplicitAutograd")
+        raise
 
 
 # fix_(Tensor(a!) self) -> Tensor(a!)
 def fix_(self: Tensor) -> Tensor:
-    result: Tensor = ops.trunc_(self)
-    return result
+    try:
+        result: Tensor = ops.trunc_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::fix_", "CompositeImplicitAutograd")
+        raise
 
 
 # fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def fix_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.trunc(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.trunc(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::fix.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan2(Tensor self, Tensor other) -> Tensor
 def arctan2_default(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.atan2(self, other)
-    return result
+    try:
+        result: Tensor = ops.atan2(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan2", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def arctan2_(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.atan2_(self, other)
-    return result
+    try:
+        result: Tensor = ops.atan2_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan2_", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def arctan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.atan2(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.atan2(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan2.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsin(Tensor self) -> Tensor
 def arcsin_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.asin(self)
-    return result
+    try:
+        result: Tensor = ops.asin(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsin", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsin_(Tensor(a!) self) -> Tensor(a!)
 def arcsin_(self: Tensor) -> Tensor:
-    result: Tensor = ops.asin_(self)
-    return result
+    try:
+        result: Tensor = ops.asin_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsin_", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arcsin_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.asin(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.asin(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsin.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arccos(Tensor self) -> Tensor
 def arccos_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.acos(self)
-    return result
+    try:
+        result: Tensor = ops.acos(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccos", "CompositeImplicitAutograd")
+        raise
 
 
 # arccos_(Tensor(a!) self) -> Tensor(a!)
 def arccos_(self: Tensor) -> Tensor:
-    result: Tensor = ops.acos_(self)
-    return result
+    try:
+        result: Tensor = ops.acos_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccos_", "CompositeImplicitAutograd")
+        raise
 
 
 # arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arccos_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.acos(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.acos(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccos.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan(Tensor self) -> Tensor
 def arctan_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.atan(self)
-    return result
+    try:
+        result: Tensor = ops.atan(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan_(Tensor(a!) self) -> Tensor(a!)
 def arctan_(self: Tensor) -> Tensor:
-    result: Tensor = ops.atan_(self)
-    return result
+    try:
+        result: Tensor = ops.atan_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan_", "CompositeImplicitAutograd")
+        raise
 
 
 # arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arctan_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.atan(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.atan(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctan.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsinh(Tensor self) -> Tensor
 def arcsinh_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.asinh(self)
-    return result
+    try:
+        result: Tensor = ops.asinh(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsinh", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsinh_(Tensor(a!) self) -> Tensor(a!)
 def arcsinh_(self: Tensor) -> Tensor:
-    result: Tensor = ops.asinh_(self)
-    return result
+    try:
+        result: Tensor = ops.asinh_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsinh_", "CompositeImplicitAutograd")
+        raise
 
 
 # arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arcsinh_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.asinh(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.asinh(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arcsinh.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arccosh(Tensor self) -> Tensor
 def arccosh_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.acosh(self)
-    return result
+    try:
+        result: Tensor = ops.acosh(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccosh", "CompositeImplicitAutograd")
+        raise
 
 
 # arccosh_(Tensor(a!) self) -> Tensor(a!)
 def arccosh_(self: Tensor) -> Tensor:
-    result: Tensor = ops.acosh_(self)
-    return result
+    try:
+        result: Tensor = ops.acosh_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccosh_", "CompositeImplicitAutograd")
+        raise
 
 
 # arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arccosh_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.acosh(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.acosh(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arccosh.out", "CompositeImplicitAutograd")
+        raise
 
 
 # arctanh(Tensor self) -> Tensor
 def arctanh_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.atanh(self)
-    return result
+    try:
+        result: Tensor = ops.atanh(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctanh", "CompositeImplicitAutograd")
+        raise
 
 
 # arctanh_(Tensor(a!) self) -> Tensor(a!)
 def arctanh_(self: Tensor) -> Tensor:
-    result: Tensor = ops.atanh_(self)
-    return result
+    try:
+        result: Tensor = ops.atanh_(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctanh_", "CompositeImplicitAutograd")
+        raise
 
 
 # arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def arctanh_out(self: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.atanh(self, out=out)
-    return result
+    try:
+        result: Tensor = ops.atanh(self, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arctanh.out", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal.Scalar(Tensor self, Scalar other) -> Tensor
 def not_equal_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.ne(self, other)
-    return result
+    try:
+        result: Tensor = ops.ne(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def not_equal__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.ne_(self, other)
-    return result
+    try:
+        result: Tensor = ops.ne_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def not_equal_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.ne(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.ne(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal.Scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal.Tensor(Tensor self, Tensor other) -> Tensor
 def not_equal_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.ne(self, other)
-    return result
+    try:
+        result: Tensor = ops.ne(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def not_equal__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.ne_(self, other)
-    return result
+    try:
+        result: Tensor = ops.ne_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # not_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def not_equal_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.ne(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.ne(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::not_equal.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # less.Scalar(Tensor self, Scalar other) -> Tensor
 def less_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.lt(self, other)
-    return result
+    try:
+        result: Tensor = ops.lt(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def less__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.lt_(self, other)
-    return result
+    try:
+        result: Tensor = ops.lt_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # less.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def less_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.lt(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.lt(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less.Scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # less.Tensor(Tensor self, Tensor other) -> Tensor
 def less_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.lt(self, other)
-    return result
+    try:
+        result: Tensor = ops.lt(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def less__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.lt_(self, other)
-    return result
+    try:
+        result: Tensor = ops.lt_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # less.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def less_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.lt(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.lt(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal.Scalar(Tensor self, Scalar other) -> Tensor
 def less_equal_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.le(self, other)
-    return result
+    try:
+        result: Tensor = ops.le(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def less_equal__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.le_(self, other)
-    return result
+    try:
+        result: Tensor = ops.le_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def less_equal_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.le(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.le(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal.Scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal.Tensor(Tensor self, Tensor other) -> Tensor
 def less_equal_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.le(self, other)
-    return result
+    try:
+        result: Tensor = ops.le(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def less_equal__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.le_(self, other)
-    return result
+    try:
+        result: Tensor = ops.le_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def less_equal_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.le(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.le(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::less_equal.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # greater.Scalar(Tensor self, Scalar other) -> Tensor
 def greater_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.gt(self, other)
-    return result
+    try:
+        result: Tensor = ops.gt(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def greater__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.gt_(self, other)
-    return result
+    try:
+        result: Tensor = ops.gt_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # greater.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.gt(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.gt(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater.Scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # greater.Tensor(Tensor self, Tensor other) -> Tensor
 def greater_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.gt(self, other)
-    return result
+    try:
+        result: Tensor = ops.gt(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def greater__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.gt_(self, other)
-    return result
+    try:
+        result: Tensor = ops.gt_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # greater.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.gt(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.gt(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal.Scalar(Tensor self, Scalar other) -> Tensor
 def greater_equal_Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.ge(self, other)
-    return result
+    try:
+        result: Tensor = ops.ge(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def greater_equal__Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.ge_(self, other)
-    return result
+    try:
+        result: Tensor = ops.ge_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal_.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_equal_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.ge(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.ge(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal.Scalar_out", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal.Tensor(Tensor self, Tensor other) -> Tensor
 def greater_equal_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.ge(self, other)
-    return result
+    try:
+        result: Tensor = ops.ge(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def greater_equal__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.ge_(self, other)
-    return result
+    try:
+        result: Tensor = ops.ge_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal_.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # greater_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def greater_equal_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.ge(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.ge(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::greater_equal.Tensor_out", "CompositeImplicitAutograd")
+        raise
 
 
 # __and__.Scalar(Tensor self, Scalar other) -> Tensor
 def __and___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_and(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_and(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__and__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __iand___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_and_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_and_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__iand__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __and__.Tensor(Tensor self, Tensor other) -> Tensor
 def __and___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_and(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_and(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__and__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # __iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __iand___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_and_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_and_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__iand__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # __or__.Scalar(Tensor self, Scalar other) -> Tensor
 def __or___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_or(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_or(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__or__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ior___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_or_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_or_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__ior__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __or__.Tensor(Tensor self, Tensor other) -> Tensor
 def __or___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_or(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_or(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__or__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # __ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __ior___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_or_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_or_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__ior__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # __xor__.Scalar(Tensor self, Scalar other) -> Tensor
 def __xor___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_xor(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_xor(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__xor__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def __ixor___Scalar(self: Tensor, other: Any) -> Tensor:
-    result: Tensor = ops.bitwise_xor_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_xor_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__ixor__.Scalar", "CompositeImplicitAutograd")
+        raise
 
 
 # __xor__.Tensor(Tensor self, Tensor other) -> Tensor
 def __xor___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_xor(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_xor(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__xor__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # __ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def __ixor___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.bitwise_xor_(self, other)
-    return result
+    try:
+        result: Tensor = ops.bitwise_xor_(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::__ixor__.Tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # max.other(Tensor self, Tensor other) -> Tensor
 def max_other(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.maximum(self, other)
-    return result
+    try:
+        result: Tensor = ops.maximum(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::max.other", "CompositeImplicitAutograd")
+        raise
 
 
 # max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def max_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.maximum(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.maximum(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::max.out", "CompositeImplicitAutograd")
+        raise
 
 
 # min.other(Tensor self, Tensor other) -> Tensor
 def min_other(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.minimum(self, other)
-    return result
+    try:
+        result: Tensor = ops.minimum(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::min.other", "CompositeImplicitAutograd")
+        raise
 
 
 # min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    result: Tensor = ops.minimum(self, other, out=out)
-    return result
+    try:
+        result: Tensor = ops.minimum(self, other, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::min.out", "CompositeImplicitAutograd")
+        raise
 
 
 # var(Tensor self, bool unbiased=True) -> Tensor
 def var_default(self: Tensor, unbiased: bool) -> Tensor:
-    result: Tensor = ops.var(self, None, correction=int(unbiased))
-    return result
+    try:
+        result: Tensor = ops.var(self, None, correction=int(unbiased))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::var", "CompositeImplicitAutograd")
+        raise
 
 
 # var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def var_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> Tensor:
-    result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
-    return result
+    try:
+        result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::var.dim", "CompositeImplicitAutograd")
+        raise
 
 
 # var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def var_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
-    result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
-    return result
+    try:
+        result: Tensor = ops.var(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::var.out", "CompositeImplicitAutograd")
+        raise
 
 
 # std(Tensor self, bool unbiased=True) -> Tensor
 def std_default(self: Tensor, unbiased: bool) -> Tensor:
-    result: Tensor = ops.std(self, None, correction=int(unbiased))
-    return result
+    try:
+        result: Tensor = ops.std(self, None, correction=int(unbiased))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::std", "CompositeImplicitAutograd")
+        raise
 
 
 # std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
 def std_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> Tensor:
-    result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
-    return result
+    try:
+        result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::std.dim", "CompositeImplicitAutograd")
+        raise
 
 
 # std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def std_out(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
-    result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
-    return result
+    try:
+        result: Tensor = ops.std(self, dim, correction=int(unbiased), keepdim=keepdim, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::std.out", "CompositeImplicitAutograd")
+        raise
 
 
 # nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
@@ -998,14 +1639,22 @@ def nanmean_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: DType
 
 # special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 def special_logsumexp_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
-    result: Tensor = ops.logsumexp(self, dim, keepdim)
-    return result
+    try:
+        result: Tensor = ops.logsumexp(self, dim, keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_logsumexp", "CompositeImplicitAutograd")
+        raise
 
 
 # special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 def special_logsumexp_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor) -> Tensor:
-    result: Tensor = ops.logsumexp(self, dim, keepdim, out=out)
-    return result
+    try:
+        result: Tensor = ops.logsumexp(self, dim, keepdim, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::special_logsumexp.out", "CompositeImplicitAutograd")
+        raise
 
 
 # frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -1015,38 +1664,62 @@ def frobenius_norm_out(self: Tensor, dim: list[int], keepdim: bool, out: Tensor)
 
 # dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 def dist_default(self: Tensor, other: Tensor, p: Any) -> Tensor:
-    result: Tensor = ops.norm(ops.sub(self, other), p)
-    return result
+    try:
+        result: Tensor = ops.norm(ops.sub(self, other), p)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::dist", "CompositeExplicitAutograd")
+        raise
 
 
 # dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
 def dist_out(self: Tensor, other: Tensor, p: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.norm(ops.sub(self, other), p, out=out)
-    return result
+    try:
+        result: Tensor = ops.norm(ops.sub(self, other), p, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::dist.out", "CompositeExplicitAutograd")
+        raise
 
 
 # var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 def var_mean_default(self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.var_mean(self, None, correction=int(unbiased))
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.var_mean(self, None, correction=int(unbiased))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::var_mean", "CompositeImplicitAutograd")
+        raise
 
 
 # var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 def var_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.var_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.var_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::var_mean.dim", "CompositeImplicitAutograd")
+        raise
 
 
 # std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 def std_mean_default(self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.std_mean(self, None, correction=int(unbiased))
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.std_mean(self, None, correction=int(unbiased))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::std_mean", "CompositeImplicitAutograd")
+        raise
 
 
 # std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 def std_mean_dim(self: Tensor, dim: list[int] | None, unbiased: bool, keepdim: bool) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.std_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.std_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::std_mean.dim", "CompositeImplicitAutograd")
+        raise
 
 
 # diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1056,45 +1729,69 @@ def diff_out(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Ten
 
 # trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
 def trapz_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
-    result: Tensor = ops.trapezoid(y, x, dim=dim)
-    return result
+    try:
+        result: Tensor = ops.trapezoid(y, x, dim=dim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::trapz.x", "CompositeImplicitAutograd")
+        raise
 
 
 # trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor
 def trapz_dx(y: Tensor, dx: float, dim: int) -> Tensor:
-    result: Tensor = ops.trapezoid(y, dx=dx, dim=dim)
-    return result
+    try:
+        result: Tensor = ops.trapezoid(y, dx=dx, dim=dim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::trapz.dx", "CompositeImplicitAutograd")
+        raise
 
 
 # argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
 def argsort_default(self: Tensor, dim: int, descending: bool) -> Tensor:
-    result: Tensor = ops.sort(self, dim, descending)[1]
-    return result
+    try:
+        result: Tensor = ops.sort(self, dim, descending)[1]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::argsort", "CompositeImplicitAutograd")
+        raise
 
 
 # argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
 def argsort_stable(self: Tensor, stable: bool, dim: int, descending: bool) -> Tensor:
-    result: Tensor = ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
-    return result
+    try:
+        result: Tensor = ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::argsort.stable", "CompositeImplicitAutograd")
+        raise
 
 
 # argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)
 def argsort_stable_out(self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor) -> Tensor:
-    result: Tensor = ops.sort(
-        self,
-        stable=stable,
-        dim=dim,
-        descending=descending,
-        values=ops.new_empty(self, [0]),
-        indices=out,
-    )[1]
-    return result
+    try:
+        result: Tensor = ops.sort(
+            self,
+            stable=stable,
+            dim=dim,
+            descending=descending,
+            values=ops.new_empty(self, [0]),
+            indices=out,
+        )[1]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::argsort.stable_out", "CompositeImplicitAutograd")
+        raise
 
 
 # msort(Tensor self) -> Tensor
 def msort_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.sort(self, 0, False)[0]
-    return result
+    try:
+        result: Tensor = ops.sort(self, 0, False)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::msort", "CompositeImplicitAutograd")
+        raise
 
 
 # quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear', Tensor(a!)
@@ -1142,8 +1839,12 @@ def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # linalg_matmul(Tensor self, Tensor other) -> Tensor
 def linalg_matmul_default(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.matmul(self, other)
-    return result
+    try:
+        result: Tensor = ops.matmul(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_matmul", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
@@ -1158,8 +1859,12 @@ def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
 
 # ger(Tensor self, Tensor vec2) -> Tensor
 def ger_default(self: Tensor, vec2: Tensor) -> Tensor:
-    result: Tensor = ops.outer(self, vec2)
-    return result
+    try:
+        result: Tensor = ops.outer(self, vec2)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::ger", "CompositeImplicitAutograd")
+        raise
 
 
 # inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -1194,8 +1899,12 @@ def linalg_matrix_power_out(self: Tensor, n: int, out: Tensor) -> Tensor:
 
 # matrix_power(Tensor self, int n) -> Tensor
 def matrix_power_default(self: Tensor, n: int) -> Tensor:
-    result: Tensor = ops.linalg_matrix_power(self, n)
-    return result
+    try:
+        result: Tensor = ops.linalg_matrix_power(self, n)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::matrix_power", "CompositeImplicitAutograd")
+        raise
 
 
 # cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1205,8 +1914,12 @@ def cross_out(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tens
 
 # linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)
 def linalg_diagonal(A: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    result: Tensor = ops.diagonal(A, offset, dim1, dim2)
-    return result
+    try:
+        result: Tensor = ops.diagonal(A, offset, dim1, dim2)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_diagonal", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)
@@ -1216,8 +1929,12 @@ def linalg_inv_out(A: Tensor, out: Tensor) -> Tensor:
 
 # inverse(Tensor self) -> Tensor
 def inverse_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.linalg_inv(self)
-    return result
+    try:
+        result: Tensor = ops.linalg_inv(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::inverse", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!)
@@ -1251,14 +1968,22 @@ def linalg_tensorsolve_out(self: Tensor, other: Tensor, dims: list[int] | None, 
 
 # linalg_det(Tensor A) -> Tensor
 def linalg_det_default(A: Tensor) -> Tensor:
-    result: Tensor = ops._linalg_det(A)[0]
-    return result
+    try:
+        result: Tensor = ops._linalg_det(A)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_det", "CompositeImplicitAutograd")
+        raise
 
 
 # det(Tensor self) -> Tensor
 def det(self: Tensor) -> Tensor:
-    result: Tensor = ops.linalg_det(self)
-    return result
+    try:
+        result: Tensor = ops.linalg_det(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::det", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
@@ -1269,8 +1994,12 @@ def linalg_slogdet_out(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tens
 
 # slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
 def slogdet_default(self: Tensor) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.linalg_slogdet(self)
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.linalg_slogdet(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::slogdet", "CompositeImplicitAutograd")
+        raise
 
 
 # slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)
@@ -1298,8 +2027,12 @@ def cholesky_out(self: Tensor, upper: bool, out: Tensor) -> Tensor:
 
 # qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
 def qr_default(self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops.linalg_qr(self, "reduced" if some else "complete")
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops.linalg_qr(self, "reduced" if some else "complete")
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::qr", "CompositeImplicitAutograd")
+        raise
 
 
 # qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)
@@ -1310,8 +2043,12 @@ def qr_Q(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor
 
 # linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 def linalg_eigh_default(self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = ops._linalg_eigh(self, UPLO, True)
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = ops._linalg_eigh(self, UPLO, True)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_eigh", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!)
@@ -1333,8 +2070,12 @@ def linalg_eigvals_out(self: Tensor, out: Tensor) -> Tensor:
 
 # linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 def linalg_svd_default(A: Tensor, full_matrices: bool, driver: str | None) -> tuple[Tensor, Tensor, Tensor]:
-    result: tuple[Tensor, Tensor, Tensor] = ops._linalg_svd(A, full_matrices, True, driver=driver)
-    return result
+    try:
+        result: tuple[Tensor, Tensor, Tensor] = ops._linalg_svd(A, full_matrices, True, driver=driver)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_svd", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)
@@ -1385,14 +2126,22 @@ def linalg_pinv_atol_rtol_float_out(
 
 # linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor
 def linalg_pinv_default(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
-    result: Tensor = ops.linalg_pinv(self, atol=0.0, rtol=rcond, hermitian=hermitian)
-    return result
+    try:
+        result: Tensor = ops.linalg_pinv(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_pinv", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor
 def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Tensor:
-    result: Tensor = ops.linalg_pinv(self, atol=None, rtol=rcond, hermitian=hermitian)
-    return result
+    try:
+        result: Tensor = ops.linalg_pinv(self, atol=None, rtol=rcond, hermitian=hermitian)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_pinv.rcond_tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -1402,8 +2151,12 @@ def linalg_pinv_out_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool, o
 
 # pinverse(Tensor self, float rcond=1e-15) -> Tensor
 def pinverse(self: Tensor, rcond: float) -> Tensor:
-    result: Tensor = ops.linalg_pinv(self, rcond, False)
-    return result
+    try:
+        result: Tensor = ops.linalg_pinv(self, rcond, False)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::pinverse", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool
@@ -1440,14 +2193,22 @@ def linalg_matrix_rank_atol_rtol_float_out(
 
 # linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor
 def linalg_matrix_rank_default(self: Tensor, tol: float, hermitian: bool) -> Tensor:
-    result: Tensor = ops.linalg_matrix_rank(self, atol=tol, rtol=0.0, hermitian=hermitian)
-    return result
+    try:
+        result: Tensor = ops.linalg_matrix_rank(self, atol=tol, rtol=0.0, hermitian=hermitian)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_matrix_rank", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor
 def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -> Tensor:
-    result: Tensor = ops.linalg_matrix_rank(input, atol=tol, rtol=ops.zeros_like(tol), hermitian=hermitian)
-    return result
+    try:
+        result: Tensor = ops.linalg_matrix_rank(input, atol=tol, rtol=ops.zeros_like(tol), hermitian=hermitian)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::linalg_matrix_rank.tol_tensor", "CompositeImplicitAutograd")
+        raise
 
 
 # linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -1509,8 +2270,12 @@ def linalg_norm_ord_str_out(
 
 # nuclear_norm(Tensor self, bool keepdim=False) -> Tensor
 def nuclear_norm_default(self: Tensor, keepdim: bool) -> Tensor:
-    result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
-    return result
+    try:
+        result: Tensor = ops.nuclear_norm(self, [-2, -1], keepdim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::nuclear_norm", "CompositeImplicitAutograd")
+        raise
 
 
 # nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
@@ -1530,116 +2295,192 @@ def linalg_cond_p_str_out(self: Tensor, p: str, out: Tensor) -> Tensor:
 
 # split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 def split_sizes(self: Tensor, split_size: list[int], dim: int) -> list[Tensor]:
-    result: list[Tensor] = ops._split_with_sizes(self, split_size, dim)
-    return result
+    try:
+        result: list[Tensor] = ops._split_with_sizes(self, split_size, dim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::split.sizes", "CompositeImplicitAutograd")
+        raise
 
 
 # expand_as(Tensor(a) self, Tensor other) -> Tensor(a)
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.expand(self, other.shape)
-    return result
+    try:
+        result: Tensor = ops.expand(self, other.shape)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::expand_as", "CompositeImplicitAutograd")
+        raise
 
 
 # movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)
 def movedim_int(self: Tensor, source: int, destination: int) -> Tensor:
-    result: Tensor = ops.movedim(self, [source], [destination])
-    return result
+    try:
+        result: Tensor = ops.movedim(self, [source], [destination])
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::movedim.int", "CompositeImplicitAutograd")
+        raise
 
 
 # moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)
 def moveaxis_int(self: Tensor, source: int, destination: int) -> Tensor:
-    result: Tensor = ops.movedim(self, [source], [destination])
-    return result
+    try:
+        result: Tensor = ops.movedim(self, [source], [destination])
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::moveaxis.int", "CompositeImplicitAutograd")
+        raise
 
 
 # moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)
 def moveaxis_intlist(self: Tensor, source: list[int], destination: list[int]) -> Tensor:
-    result: Tensor = ops.movedim(self, source, destination)
-    return result
+    try:
+        result: Tensor = ops.movedim(self, source, destination)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::moveaxis.intlist", "CompositeImplicitAutograd")
+        raise
 
 
 # swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
 def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    result: Tensor = ops.transpose(self, axis0, axis1)
-    return result
+    try:
+        result: Tensor = ops.transpose(self, axis0, axis1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::swapaxes", "CompositeImplicitAutograd")
+        raise
 
 
 # swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
 def swapdims(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    result: Tensor = ops.transpose(self, dim0, dim1)
-    return result
+    try:
+        result: Tensor = ops.transpose(self, dim0, dim1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::swapdims", "CompositeImplicitAutograd")
+        raise
 
 
 # view_as(Tensor(a) self, Tensor other) -> Tensor(a)
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.view(self, other.shape)
-    return result
+    try:
+        result: Tensor = ops.view(self, other.shape)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::view_as", "CompositeImplicitAutograd")
+        raise
 
 
 # reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.reshape(self, other.shape)
-    return result
+    try:
+        result: Tensor = ops.reshape(self, other.shape)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::reshape_as", "CompositeImplicitAutograd")
+        raise
 
 
 # _reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)
 def _reshape_alias(self: Tensor, size: list[int], stride: list[int]) -> Tensor:
-    result: Tensor = ops.as_strided(self, size, stride)
-    return result
+    try:
+        result: Tensor = ops.as_strided(self, size, stride)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::_reshape_alias", "CompositeExplicitAutograd")
+        raise
 
 
 # broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)
 def broadcast_to(self: Tensor, size: list[int]) -> Tensor:
-    result: Tensor = ops.expand(self, size)
-    return result
+    try:
+        result: Tensor = ops.expand(self, size)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::broadcast_to", "CompositeImplicitAutograd")
+        raise
 
 
 # swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    result: Tensor = ops.transpose_(self, axis0, axis1)
-    return result
+    try:
+        result: Tensor = ops.transpose_(self, axis0, axis1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::swapaxes_", "CompositeImplicitAutograd")
+        raise
 
 
 # swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
 def swapdims_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    result: Tensor = ops.transpose_(self, dim0, dim1)
-    return result
+    try:
+        result: Tensor = ops.transpose_(self, dim0, dim1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::swapdims_", "CompositeImplicitAutograd")
+        raise
 
 
 # concat(Tensor[] tensors, int dim=0) -> Tensor
 def concat_default(tensors: list[Tensor], dim: int) -> Tensor:
-    result: Tensor = ops.cat(tensors, dim)
-    return result
+    try:
+        result: Tensor = ops.cat(tensors, dim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::concat", "CompositeImplicitAutograd")
+        raise
 
 
 # concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def concat_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.cat(tensors, dim, out=out)
-    return result
+    try:
+        result: Tensor = ops.cat(tensors, dim, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::concat.out", "CompositeImplicitAutograd")
+        raise
 
 
 # concatenate(Tensor[] tensors, int dim=0) -> Tensor
 def concatenate_default(tensors: list[Tensor], dim: int) -> Tensor:
-    result: Tensor = ops.cat(tensors, dim)
-    return result
+    try:
+        result: Tensor = ops.cat(tensors, dim)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::concatenate", "CompositeImplicitAutograd")
+        raise
 
 
 # concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def concatenate_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.cat(tensors, dim, out=out)
-    return result
+    try:
+        result: Tensor = ops.cat(tensors, dim, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::concatenate.out", "CompositeImplicitAutograd")
+        raise
 
 
 # row_stack(Tensor[] tensors) -> Tensor
 def row_stack_default(tensors: list[Tensor]) -> Tensor:
-    result: Tensor = ops.vstack(tensors)
-    return result
+    try:
+        result: Tensor = ops.vstack(tensors)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::row_stack", "CompositeImplicitAutograd")
+        raise
 
 
 # row_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)
 def row_stack_out(tensors: list[Tensor], out: Tensor) -> Tensor:
-    result: Tensor = ops.vstack(tensors, out=out)
-    return result
+    try:
+        result: Tensor = ops.vstack(tensors, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::row_stack.out", "CompositeImplicitAutograd")
+        raise
 
 
 # diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
@@ -1672,32 +2513,52 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
 
 # argwhere(Tensor self) -> Tensor
 def argwhere(self: Tensor) -> Tensor:
-    result: Tensor = ops.nonzero(self)
-    return result
+    try:
+        result: Tensor = ops.nonzero(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::argwhere", "CompositeImplicitAutograd")
+        raise
 
 
 # nonzero_numpy(Tensor self) -> Tensor[]
 def nonzero_numpy_default(self: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops._unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
-    return result
+    try:
+        result: list[Tensor] = ops._unbind(ops.nonzero(self if self.ndim else ops.unsqueeze(self, 0)), 1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::nonzero_numpy", "CompositeImplicitAutograd")
+        raise
 
 
 # where(Tensor condition) -> Tensor[]
 def where_default(condition: Tensor) -> list[Tensor]:
-    result: list[Tensor] = ops._unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
-    return result
+    try:
+        result: list[Tensor] = ops._unbind(ops.nonzero(condition if condition.ndim else ops.unsqueeze(condition, 0)), 1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::where", "CompositeImplicitAutograd")
+        raise
 
 
 # softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    result: Tensor = ops._softmax(self if dtype is None else ops.to(self, dtype), dim, False)
-    return result
+    try:
+        result: Tensor = ops._softmax(self if dtype is None else ops.to(self, dtype), dim, False)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::softmax.int", "CompositeImplicitAutograd")
+        raise
 
 
 # log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
-    result: Tensor = ops._log_softmax(self if dtype is None else ops.to(self, dtype), dim, False)
-    return result
+    try:
+        result: Tensor = ops._log_softmax(self if dtype is None else ops.to(self, dtype), dim, False)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::log_softmax.int", "CompositeImplicitAutograd")
+        raise
 
 
 # linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
@@ -1715,8 +2576,12 @@ def layer_norm(
     eps: float,
     cudnn_enable: bool,
 ) -> Tensor:
-    result: Tensor = ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
-    return result
+    try:
+        result: Tensor = ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::layer_norm", "CompositeImplicitAutograd")
+        raise
 
 
 # _native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!)
@@ -1787,14 +2652,22 @@ def native_batch_norm_out(
 
 # selu(Tensor self) -> Tensor
 def selu(self: Tensor) -> Tensor:
-    result: Tensor = ops.elu(self, 1.6732632423543772, 1.0507009873554805)
-    return result
+    try:
+        result: Tensor = ops.elu(self, 1.6732632423543772, 1.0507009873554805)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::selu", "CompositeImplicitAutograd")
+        raise
 
 
 # selu_(Tensor(a!) self) -> Tensor(a!)
 def selu_(self: Tensor) -> Tensor:
-    result: Tensor = ops.elu_(self, 1.6732632423543772, 1.0507009873554805)
-    return result
+    try:
+        result: Tensor = ops.elu_(self, 1.6732632423543772, 1.0507009873554805)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::selu_", "CompositeImplicitAutograd")
+        raise
 
 
 # rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator?
@@ -1836,26 +2709,42 @@ def rrelu_with_noise_(
 
 # log_sigmoid(Tensor self) -> Tensor
 def log_sigmoid_default(self: Tensor) -> Tensor:
-    result: Tensor = ops.log_sigmoid_forward(self)[0]
-    return result
+    try:
+        result: Tensor = ops.log_sigmoid_forward(self)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::log_sigmoid", "CompositeImplicitAutograd")
+        raise
 
 
 # relu6(Tensor self) -> Tensor
 def relu6(self: Tensor) -> Tensor:
-    result: Tensor = ops.hardtanh(self, 0, 6)
-    return result
+    try:
+        result: Tensor = ops.hardtanh(self, 0, 6)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::relu6", "CompositeImplicitAutograd")
+        raise
 
 
 # relu6_(Tensor(a!) self) -> Tensor(a!)
 def relu6_(self: Tensor) -> Tensor:
-    result: Tensor = ops.hardtanh_(self, 0, 6)
-    return result
+    try:
+        result: Tensor = ops.hardtanh_(self, 0, 6)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::relu6_", "CompositeImplicitAutograd")
+        raise
 
 
 # nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
 def nll_loss_default(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
-    result: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
-    return result
+    try:
+        result: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::nll_loss", "CompositeImplicitAutograd")
+        raise
 
 
 # nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor
@@ -1866,14 +2755,22 @@ def nll_loss2d_default(
     reduction: int,
     ignore_index: int,
 ) -> Tensor:
-    result: Tensor = ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
-    return result
+    try:
+        result: Tensor = ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::nll_loss2d", "CompositeImplicitAutograd")
+        raise
 
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    result: Tensor = ops.multilabel_margin_loss_forward(self, target, reduction)[0]
-    return result
+    try:
+        result: Tensor = ops.multilabel_margin_loss_forward(self, target, reduction)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::multilabel_margin_loss", "CompositeImplicitAutograd")
+        raise
 
 
 # _convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation,
@@ -1894,8 +2791,22 @@ def _convolution_default(
     cudnn_enabled: bool,
     allow_tf32: bool,
 ) -> Tensor:
-    result: Tensor = ops.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    return result
+    try:
+        result: Tensor = ops.convolution(
+            input,
+            weight,
+            bias,
+            stride,
+            padding,
+            dilation,
+            transposed,
+            output_padding,
+            groups,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::_convolution", "CompositeExplicitAutograd")
+        raise
 
 
 # max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool
@@ -1908,8 +2819,12 @@ def max_pool2d(
     dilation: list[int],
     ceil_mode: bool,
 ) -> Tensor:
-    result: Tensor = ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
-    return result
+    try:
+        result: Tensor = ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::max_pool2d", "CompositeImplicitAutograd")
+        raise
 
 
 # max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool
@@ -1922,8 +2837,12 @@ def max_pool3d(
     dilation: list[int],
     ceil_mode: bool,
 ) -> Tensor:
-    result: Tensor = ops.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
-    return result
+    try:
+        result: Tensor = ops.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::max_pool3d", "CompositeImplicitAutograd")
+        raise
 
 
 # avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool
@@ -1951,14 +2870,22 @@ def adaptive_avg_pool1d_out(self: Tensor, output_size: list[int], out: Tensor) -
 
 # adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 def adaptive_avg_pool2d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    result: Tensor = ops._adaptive_avg_pool2d(self, output_size)
-    return result
+    try:
+        result: Tensor = ops._adaptive_avg_pool2d(self, output_size)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::adaptive_avg_pool2d", "CompositeImplicitAutograd")
+        raise
 
 
 # adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor
 def adaptive_avg_pool3d_default(self: Tensor, output_size: list[int]) -> Tensor:
-    result: Tensor = ops._adaptive_avg_pool3d(self, output_size)
-    return result
+    try:
+        result: Tensor = ops._adaptive_avg_pool3d(self, output_size)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::adaptive_avg_pool3d", "CompositeImplicitAutograd")
+        raise
 
 
 # upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) ->
@@ -2002,8 +2929,12 @@ def zeros_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.zero_(ops.empty(size, dtype=dtype, device=device))
-    return result
+    try:
+        result: Tensor = ops.zero_(ops.empty(size, dtype=dtype, device=device))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::zeros", "CompositeExplicitAutograd")
+        raise
 
 
 # ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2015,8 +2946,12 @@ def ones_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.fill_(ops.empty(size, dtype=dtype, device=device), 1)
-    return result
+    try:
+        result: Tensor = ops.fill_(ops.empty(size, dtype=dtype, device=device), 1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::ones", "CompositeExplicitAutograd")
+        raise
 
 
 # scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2028,8 +2963,12 @@ def scalar_tensor_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.fill(ops.empty([], dtype=dtype, device=device), s)
-    return result
+    try:
+        result: Tensor = ops.fill(ops.empty([], dtype=dtype, device=device), s)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::scalar_tensor", "CompositeExplicitAutograd")
+        raise
 
 
 # arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
@@ -2041,8 +2980,12 @@ def arange_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.arange(0, end, 1, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.arange(0, end, 1, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arange", "CompositeExplicitAutograd")
+        raise
 
 
 # arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2055,8 +2998,12 @@ def arange_start(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.arange(start, end, 1, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.arange(start, end, 1, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arange.start", "CompositeExplicitAutograd")
+        raise
 
 
 # eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
@@ -2067,8 +3014,12 @@ def eye_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.eye(n, n, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.eye(n, n, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::eye", "CompositeExplicitAutograd")
+        raise
 
 
 # rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2081,8 +3032,12 @@ def rand_like_default(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.uniform_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
-    return result
+    try:
+        result: Tensor = ops.uniform_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand_like", "CompositeExplicitAutograd")
+        raise
 
 
 # randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2095,8 +3050,12 @@ def randn_like_default(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.normal_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn_like", "CompositeExplicitAutograd")
+        raise
 
 
 # rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2110,11 +3069,15 @@ def rand_like_generator(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.uniform_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        generator=generator,
-    )
-    return result
+    try:
+        result: Tensor = ops.uniform_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            generator=generator,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand_like.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2128,11 +3091,15 @@ def randn_like_generator(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.normal_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        generator=generator,
-    )
-    return result
+    try:
+        result: Tensor = ops.normal_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            generator=generator,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn_like.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2146,8 +3113,16 @@ def randint_like_default(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 0, high)
-    return result
+    try:
+        result: Tensor = ops.random_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            0,
+            high,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint_like", "CompositeExplicitAutograd")
+        raise
 
 
 # randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None,
@@ -2162,12 +3137,16 @@ def randint_like_low_dtype(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        low,
-        high,
-    )
-    return result
+    try:
+        result: Tensor = ops.random_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            low,
+            high,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint_like.low_dtype", "CompositeExplicitAutograd")
+        raise
 
 
 # randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout?
@@ -2182,13 +3161,17 @@ def randint_like_generator(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        0,
-        high,
-        generator=generator,
-    )
-    return result
+    try:
+        result: Tensor = ops.random_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            0,
+            high,
+            generator=generator,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint_like.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
@@ -2205,13 +3188,17 @@ def randint_like_low_generator_dtype(
     pin_memory: bool | None,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(
-        ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
-        low,
-        high,
-        generator=generator,
-    )
-    return result
+    try:
+        result: Tensor = ops.random_(
+            ops.empty_like(self, dtype=dtype, device=device, memory_format=memory_format),
+            low,
+            high,
+            generator=generator,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint_like.low_generator_dtype", "CompositeExplicitAutograd")
+        raise
 
 
 # new_empty(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2224,12 +3211,16 @@ def new_empty_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.empty(
-        size,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-    )
-    return result
+    try:
+        result: Tensor = ops.empty(
+            size,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::new_empty", "CompositeExplicitAutograd")
+        raise
 
 
 # new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None,
@@ -2243,13 +3234,17 @@ def new_empty_strided_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.empty_strided(
-        size,
-        stride,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-    )
-    return result
+    try:
+        result: Tensor = ops.empty_strided(
+            size,
+            stride,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::new_empty_strided", "CompositeExplicitAutograd")
+        raise
 
 
 # new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2262,12 +3257,16 @@ def new_zeros_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.zeros(
-        size,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-    )
-    return result
+    try:
+        result: Tensor = ops.zeros(
+            size,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::new_zeros", "CompositeExplicitAutograd")
+        raise
 
 
 # new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2280,12 +3279,16 @@ def new_ones_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.ones(
-        size,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-    )
-    return result
+    try:
+        result: Tensor = ops.ones(
+            size,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::new_ones", "CompositeExplicitAutograd")
+        raise
 
 
 # new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2299,13 +3302,17 @@ def new_full_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.full(
-        size,
-        fill_value,
-        dtype=self.dtype if dtype is None else dtype,
-        device=self.device if device is None else device,
-    )
-    return result
+    try:
+        result: Tensor = ops.full(
+            size,
+            fill_value,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::new_full", "CompositeExplicitAutograd")
+        raise
 
 
 # hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2317,8 +3324,12 @@ def hann_window_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.hamming_window(window_length, True, 0.5, 0.5, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.hamming_window(window_length, True, 0.5, 0.5, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::hann_window", "CompositeExplicitAutograd")
+        raise
 
 
 # hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2331,8 +3342,12 @@ def hann_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.hamming_window(window_length, periodic, 0.5, 0.5, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::hann_window.periodic", "CompositeExplicitAutograd")
+        raise
 
 
 # hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
@@ -2344,8 +3359,12 @@ def hamming_window_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.hamming_window(window_length, True, 0.54, 0.46, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.hamming_window(window_length, True, 0.54, 0.46, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::hamming_window", "CompositeExplicitAutograd")
+        raise
 
 
 # hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2358,8 +3377,12 @@ def hamming_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.hamming_window(window_length, periodic, 0.54, 0.46, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.hamming_window(window_length, periodic, 0.54, 0.46, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::hamming_window.periodic", "CompositeExplicitAutograd")
+        raise
 
 
 # hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout?
@@ -2373,8 +3396,12 @@ def hamming_window_periodic_alpha(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.hamming_window(window_length, periodic, alpha, 0.46, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.hamming_window(window_length, periodic, alpha, 0.46, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::hamming_window.periodic_alpha", "CompositeExplicitAutograd")
+        raise
 
 
 # hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!)
@@ -2409,8 +3436,12 @@ def bartlett_window_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.bartlett_window(window_length, True, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.bartlett_window(window_length, True, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::bartlett_window", "CompositeExplicitAutograd")
+        raise
 
 
 # bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
@@ -2431,8 +3462,12 @@ def blackman_window_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.blackman_window(window_length, True, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.blackman_window(window_length, True, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::blackman_window", "CompositeExplicitAutograd")
+        raise
 
 
 # blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
@@ -2453,8 +3488,12 @@ def kaiser_window_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.kaiser_window(window_length, True, 12.0, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.kaiser_window(window_length, True, 12.0, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::kaiser_window", "CompositeExplicitAutograd")
+        raise
 
 
 # kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2467,8 +3506,12 @@ def kaiser_window_periodic(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.kaiser_window(window_length, periodic, 12.0, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.kaiser_window(window_length, periodic, 12.0, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::kaiser_window.periodic", "CompositeExplicitAutograd")
+        raise
 
 
 # kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
@@ -2482,38 +3525,62 @@ def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, out:
 
 # empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_out(size: list[int], memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.resize_(out, size, memory_format=memory_format)
-    return result
+    try:
+        result: Tensor = ops.resize_(out, size, memory_format=memory_format)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::empty.out", "CompositeExplicitAutograd")
+        raise
 
 
 # zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def zeros_out(size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.zero_(ops.resize_(out, size))
-    return result
+    try:
+        result: Tensor = ops.zero_(ops.resize_(out, size))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::zeros.out", "CompositeExplicitAutograd")
+        raise
 
 
 # ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def ones_out(size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.fill_(ops.resize_(out, size), 1)
-    return result
+    try:
+        result: Tensor = ops.fill_(ops.resize_(out, size), 1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::ones.out", "CompositeExplicitAutograd")
+        raise
 
 
 # full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)
 def full_out(size: list[int], fill_value: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.fill_(ops.resize_(out, size), fill_value)
-    return result
+    try:
+        result: Tensor = ops.fill_(ops.resize_(out, size), fill_value)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::full.out", "CompositeExplicitAutograd")
+        raise
 
 
 # arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)
 def arange_out(end: Any, out: Tensor) -> Tensor:
-    result: Tensor = ops.arange(0, end, 1, out=out)
-    return result
+    try:
+        result: Tensor = ops.arange(0, end, 1, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::arange.out", "CompositeExplicitAutograd")
+        raise
 
 
 # eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
 def eye_out(n: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.eye(n, n, out=out)
-    return result
+    try:
+        result: Tensor = ops.eye(n, n, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::eye.out", "CompositeExplicitAutograd")
+        raise
 
 
 # eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)
@@ -2523,26 +3590,42 @@ def eye_m_out(n: int, m: int, out: Tensor) -> Tensor:
 
 # empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def empty_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.resize_(out, self.shape)
-    return result
+    try:
+        result: Tensor = ops.resize_(out, self.shape)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::empty_like.out", "CompositeExplicitAutograd")
+        raise
 
 
 # zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def zeros_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.zero_(ops.resize_(out, self.shape))
-    return result
+    try:
+        result: Tensor = ops.zero_(ops.resize_(out, self.shape))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::zeros_like.out", "CompositeExplicitAutograd")
+        raise
 
 
 # ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def ones_like_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.fill_(ops.resize_(out, self.shape), 1)
-    return result
+    try:
+        result: Tensor = ops.fill_(ops.resize_(out, self.shape), 1)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::ones_like.out", "CompositeExplicitAutograd")
+        raise
 
 
 # lift_fresh(Tensor(a) self) -> Tensor(a)
 def lift_fresh(self: Tensor) -> Tensor:
-    result: Tensor = ops.alias(self)
-    return result
+    try:
+        result: Tensor = ops.alias(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::lift_fresh", "CompositeExplicitAutograd")
+        raise
 
 
 # to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False,
@@ -2555,21 +3638,33 @@ def to_device(
     copy: bool,
     memory_format: MemoryFormat | None,
 ) -> Tensor:
-    result: Tensor = ops.to(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
-    return result
+    try:
+        result: Tensor = ops.to(self, dtype=dtype, device=device, copy=copy, memory_format=memory_format)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::to.device", "CompositeImplicitAutograd")
+        raise
 
 
 # to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat?
 #     memory_format=None) -> Tensor(a)
 def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: MemoryFormat | None) -> Tensor:
-    result: Tensor = ops.to(self, dtype=other.dtype, device=other.device, copy=copy, memory_format=memory_format)
-    return result
+    try:
+        result: Tensor = ops.to(self, dtype=other.dtype, device=other.device, copy=copy, memory_format=memory_format)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::to.other", "CompositeImplicitAutograd")
+        raise
 
 
 # type_as(Tensor self, Tensor other) -> Tensor
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    result: Tensor = ops.to(self, other)
-    return result
+    try:
+        result: Tensor = ops.to(self, other)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::type_as", "CompositeImplicitAutograd")
+        raise
 
 
 # rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2581,8 +3676,12 @@ def rand_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device))
-    return result
+    try:
+        result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand", "CompositeExplicitAutograd")
+        raise
 
 
 # rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2595,8 +3694,12 @@ def rand_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device), generator=generator)
-    return result
+    try:
+        result: Tensor = ops.uniform_(ops.empty(size, dtype=dtype, device=device), generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None)
@@ -2608,8 +3711,12 @@ def randn_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device))
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn", "CompositeExplicitAutograd")
+        raise
 
 
 # randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -2622,8 +3729,12 @@ def randn_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), generator=generator)
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool?
@@ -2636,8 +3747,12 @@ def randint_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout?
@@ -2651,8 +3766,12 @@ def randint_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), 0, high, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device?
@@ -2666,8 +3785,12 @@ def randint_low(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.low", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long,
@@ -2682,8 +3805,12 @@ def randint_low_generator(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.empty(size, dtype=dtype, device=device), low, high, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.low_generator", "CompositeExplicitAutograd")
+        raise
 
 
 # randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
@@ -2695,63 +3822,103 @@ def randperm_default(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.randperm(n, generator=None, dtype=dtype, device=device)
-    return result
+    try:
+        result: Tensor = ops.randperm(n, generator=None, dtype=dtype, device=device)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randperm", "CompositeExplicitAutograd")
+        raise
 
 
 # rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def rand_out(size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.uniform_(ops.resize_(out, size))
-    return result
+    try:
+        result: Tensor = ops.uniform_(ops.resize_(out, size))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand.out", "CompositeExplicitAutograd")
+        raise
 
 
 # rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def rand_generator_out(size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.uniform_(ops.resize_(out, size), generator=generator)
-    return result
+    try:
+        result: Tensor = ops.uniform_(ops.resize_(out, size), generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::rand.generator_out", "CompositeExplicitAutograd")
+        raise
 
 
 # randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def randn_out(size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.normal_(ops.resize_(out, size))
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.resize_(out, size))
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn.out", "CompositeExplicitAutograd")
+        raise
 
 
 # randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randn_generator_out(size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.normal_(ops.resize_(out, size), generator=generator)
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.resize_(out, size), generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randn.generator_out", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def randint_out(high: int, size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.random_(ops.resize_(out, size), 0, high)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.resize_(out, size), 0, high)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.out", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
 def randint_generator_out(high: int, size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.random_(ops.resize_(out, size), 0, high, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.resize_(out, size), 0, high, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.generator_out", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
 def randint_low_out(low: int, high: int, size: list[int], out: Tensor) -> Tensor:
-    result: Tensor = ops.random_(ops.resize_(out, size), low, high)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.resize_(out, size), low, high)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.low_out", "CompositeExplicitAutograd")
+        raise
 
 
 # randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) ->
 #     Tensor(a!)
 def randint_low_generator_out(low: int, high: int, size: list[int], generator: Generator | None, out: Tensor) -> Tensor:
-    result: Tensor = ops.random_(ops.resize_(out, size), low, high, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.random_(ops.resize_(out, size), low, high, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randint.low_generator_out", "CompositeExplicitAutograd")
+        raise
 
 
 # randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
 def randperm_out(n: int, out: Tensor) -> Tensor:
-    result: Tensor = ops.randperm(n, generator=None, out=out)
-    return result
+    try:
+        result: Tensor = ops.randperm(n, generator=None, out=out)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::randperm.out", "CompositeExplicitAutograd")
+        raise
 
 
 # randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
@@ -2775,8 +3942,12 @@ def normal_float_float(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), mean, std, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.empty(size, dtype=dtype, device=device), mean, std, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::normal.float_float", "CompositeExplicitAutograd")
+        raise
 
 
 # normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) ->
@@ -2788,8 +3959,12 @@ def normal_float_float_out(
     generator: Generator | None,
     out: Tensor,
 ) -> Tensor:
-    result: Tensor = ops.normal_(ops.resize_(out, size), mean, std, generator=generator)
-    return result
+    try:
+        result: Tensor = ops.normal_(ops.resize_(out, size), mean, std, generator=generator)
+        return result
+    except Exception as error:
+        name_kernel(error, "aten::normal.float_float_out", "CompositeExplicitAutograd")
+        raise
 
 
 # msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)

@@ -20,6 +20,7 @@ from opwright.annotations import Scalar
 from opwright.devices import Device
 from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
 from opwright.kernels import bessel as bessel_kernels
@@ -71,12 +72,16 @@ DTYPES_BIUFC = plain_dtypes("biufc")
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::add.Tensor", "CPU")
+        raise
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -115,12 +120,16 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            np.add(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar", "CPU")
+        raise
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -158,12 +167,16 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Tensor", "CPU")
+        raise
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -202,12 +215,16 @@ def sub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            np.subtract(self_, other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar", "CPU")
+        raise
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -245,12 +262,16 @@ def sub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    return new_result(
-        plan,
-        np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor", "CPU")
+        raise
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -289,12 +310,16 @@ def rsub_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> A
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    return new_result(
-        plan,
-        np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            np.subtract(other_, self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar", "CPU")
+        raise
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -332,9 +357,13 @@ def rsub_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, np.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, np.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Tensor", "CPU")
+        raise
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -373,9 +402,13 @@ def mul_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, np.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, np.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar", "CPU")
+        raise
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -413,9 +446,13 @@ def mul_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, np.true_divide(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, np.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Tensor", "CPU")
+        raise
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -458,9 +495,13 @@ def div_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, np.true_divide(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, np.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar", "CPU")
+        raise
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -644,9 +685,13 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.maximum(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.maximum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::maximum", "CPU")
+        raise
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -685,9 +730,13 @@ def maximum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.minimum(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.minimum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::minimum", "CPU")
+        raise
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -726,9 +775,13 @@ def minimum_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.arctan2(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.arctan2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::atan2", "CPU")
+        raise
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -801,9 +854,13 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.fmax(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.fmax(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmax", "CPU")
+        raise
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -846,9 +903,13 @@ def fmax_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.fmin(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.fmin(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmin", "CPU")
+        raise
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -891,9 +952,13 @@ def fmin_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.hypot(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.hypot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::hypot", "CPU")
+        raise
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -936,9 +1001,13 @@ def hypot_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.copysign(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Tensor", "CPU")
+        raise
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -981,9 +1050,13 @@ def copysign_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.copysign(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar", "CPU")
+        raise
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -1025,9 +1098,13 @@ def copysign_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.nextafter(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.nextafter(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::nextafter", "CPU")
+        raise
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -1084,9 +1161,13 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.logaddexp2(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.logaddexp2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2", "CPU")
+        raise
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -1129,9 +1210,13 @@ def logaddexp2_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.gcd(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.gcd(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gcd", "CPU")
+        raise
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -1174,9 +1259,13 @@ def gcd_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.lcm(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.lcm(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lcm", "CPU")
+        raise
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -1219,9 +1308,13 @@ def lcm_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    return new_result(plan, np.maximum(self_, min_))
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, np.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min", "CPU")
+        raise
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -1259,9 +1352,13 @@ def clamp_min_default_arrays(self: NDArray[Any], min: Any) -> Any:
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    return new_result(plan, np.maximum(self_, min_))
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, np.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor", "CPU")
+        raise
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -1300,9 +1397,13 @@ def clamp_min_Tensor_arrays(self: NDArray[Any], min: NDArray[Any]) -> Any:
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    return new_result(plan, np.minimum(self_, max_))
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, np.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max", "CPU")
+        raise
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -1340,9 +1441,13 @@ def clamp_max_default_arrays(self: NDArray[Any], max: Any) -> Any:
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    return new_result(plan, np.minimum(self_, max_))
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, np.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor", "CPU")
+        raise
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1422,37 +1527,57 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, np.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self.array, other.array)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, np.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.self", "CPU")
+        raise
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, np.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self, other.array)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, np.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.ScalarSelf", "CPU")
+        raise
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self.array, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, np.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self.array, other)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, np.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.ScalarOther", "CPU")
+        raise
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, np.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self, other)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, np.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.Scalar", "CPU")
+        raise
 
 
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, np.negative(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        return new_result(plan, np.negative(self_))
+    except Exception as error:
+        name_kernel(error, "aten::neg", "CPU")
+        raise
 
 
 # neg(Tensor self) -> Tensor
@@ -1490,9 +1615,13 @@ def neg_default_arrays(self: NDArray[Any]) -> Any:
 
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, np.absolute(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        return new_result(plan, np.absolute(self_))
+    except Exception as error:
+        name_kernel(error, "aten::abs", "CPU")
+        raise
 
 
 # abs(Tensor self) -> Tensor
@@ -1534,9 +1663,13 @@ def abs_default_arrays(self: NDArray[Any]) -> Any:
 
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.exp(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.exp(self_))
+    except Exception as error:
+        name_kernel(error, "aten::exp", "CPU")
+        raise
 
 
 # exp(Tensor self) -> Tensor
@@ -1578,9 +1711,13 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
 
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.expm1(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.expm1(self_))
+    except Exception as error:
+        name_kernel(error, "aten::expm1", "CPU")
+        raise
 
 
 # expm1(Tensor self) -> Tensor
@@ -1622,9 +1759,13 @@ def expm1_default_arrays(self: NDArray[Any]) -> Any:
 
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.log(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.log(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log", "CPU")
+        raise
 
 
 # log(Tensor self) -> Tensor
@@ -1666,9 +1807,13 @@ def log_default_arrays(self: NDArray[Any]) -> Any:
 
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.log1p(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.log1p(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log1p", "CPU")
+        raise
 
 
 # log1p(Tensor self) -> Tensor
@@ -1710,9 +1855,13 @@ def log1p_default_arrays(self: NDArray[Any]) -> Any:
 
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.log2(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.log2(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log2", "CPU")
+        raise
 
 
 # log2(Tensor self) -> Tensor
@@ -1754,9 +1903,13 @@ def log2_default_arrays(self: NDArray[Any]) -> Any:
 
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.sqrt(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.sqrt(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sqrt", "CPU")
+        raise
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1798,9 +1951,13 @@ def sqrt_default_arrays(self: NDArray[Any]) -> Any:
 
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.sin(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.sin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sin", "CPU")
+        raise
 
 
 # sin(Tensor self) -> Tensor
@@ -1842,9 +1999,13 @@ def sin_default_arrays(self: NDArray[Any]) -> Any:
 
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.cos(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.cos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cos", "CPU")
+        raise
 
 
 # cos(Tensor self) -> Tensor
@@ -1886,9 +2047,13 @@ def cos_default_arrays(self: NDArray[Any]) -> Any:
 
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.tan(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.tan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tan", "CPU")
+        raise
 
 
 # tan(Tensor self) -> Tensor
@@ -1930,9 +2095,13 @@ def tan_default_arrays(self: NDArray[Any]) -> Any:
 
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.tanh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.tanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tanh", "CPU")
+        raise
 
 
 # tanh(Tensor self) -> Tensor
@@ -1974,9 +2143,13 @@ def tanh_default_arrays(self: NDArray[Any]) -> Any:
 
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.reciprocal(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.reciprocal(self_))
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal", "CPU")
+        raise
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -2018,9 +2191,13 @@ def reciprocal_default_arrays(self: NDArray[Any]) -> Any:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.reciprocal(np.sqrt(self_)))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.reciprocal(np.sqrt(self_)))
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt", "CPU")
+        raise
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -2069,9 +2246,13 @@ def sigmoid_default(self: Tensor) -> Tensor:
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.floor(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.floor(self_))
+    except Exception as error:
+        name_kernel(error, "aten::floor", "CPU")
+        raise
 
 
 # floor(Tensor self) -> Tensor
@@ -2113,9 +2294,13 @@ def floor_default_arrays(self: NDArray[Any]) -> Any:
 
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.ceil(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.ceil(self_))
+    except Exception as error:
+        name_kernel(error, "aten::ceil", "CPU")
+        raise
 
 
 # ceil(Tensor self) -> Tensor
@@ -2157,9 +2342,13 @@ def ceil_default_arrays(self: NDArray[Any]) -> Any:
 
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.trunc(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.trunc(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trunc", "CPU")
+        raise
 
 
 # trunc(Tensor self) -> Tensor
@@ -2222,9 +2411,13 @@ def sign_default(self: Tensor) -> Tensor:
 
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arcsin(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arcsin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asin", "CPU")
+        raise
 
 
 # asin(Tensor self) -> Tensor
@@ -2266,9 +2459,13 @@ def asin_default_arrays(self: NDArray[Any]) -> Any:
 
 # acos(Tensor self) -> Tensor
 def acos_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arccos(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arccos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acos", "CPU")
+        raise
 
 
 # acos(Tensor self) -> Tensor
@@ -2310,9 +2507,13 @@ def acos_default_arrays(self: NDArray[Any]) -> Any:
 
 # atan(Tensor self) -> Tensor
 def atan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arctan(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arctan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atan", "CPU")
+        raise
 
 
 # atan(Tensor self) -> Tensor
@@ -2354,9 +2555,13 @@ def atan_default_arrays(self: NDArray[Any]) -> Any:
 
 # sinh(Tensor self) -> Tensor
 def sinh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.sinh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.sinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sinh", "CPU")
+        raise
 
 
 # sinh(Tensor self) -> Tensor
@@ -2398,9 +2603,13 @@ def sinh_default_arrays(self: NDArray[Any]) -> Any:
 
 # cosh(Tensor self) -> Tensor
 def cosh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.cosh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.cosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cosh", "CPU")
+        raise
 
 
 # cosh(Tensor self) -> Tensor
@@ -2442,9 +2651,13 @@ def cosh_default_arrays(self: NDArray[Any]) -> Any:
 
 # asinh(Tensor self) -> Tensor
 def asinh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arcsinh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arcsinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asinh", "CPU")
+        raise
 
 
 # asinh(Tensor self) -> Tensor
@@ -2486,9 +2699,13 @@ def asinh_default_arrays(self: NDArray[Any]) -> Any:
 
 # acosh(Tensor self) -> Tensor
 def acosh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arccosh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arccosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acosh", "CPU")
+        raise
 
 
 # acosh(Tensor self) -> Tensor
@@ -2530,9 +2747,13 @@ def acosh_default_arrays(self: NDArray[Any]) -> Any:
 
 # atanh(Tensor self) -> Tensor
 def atanh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.arctanh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.arctanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atanh", "CPU")
+        raise
 
 
 # atanh(Tensor self) -> Tensor
@@ -2581,9 +2802,13 @@ def exp2_default(self: Tensor) -> Tensor:
 
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.log10(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.log10(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log10", "CPU")
+        raise
 
 
 # log10(Tensor self) -> Tensor
@@ -2625,9 +2850,13 @@ def log10_default_arrays(self: NDArray[Any]) -> Any:
 
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.multiply(self_, 0.017453292519943295))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.multiply(self_, 0.017453292519943295))
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad", "CPU")
+        raise
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -2665,9 +2894,13 @@ def deg2rad_default_arrays(self: NDArray[Any]) -> Any:
 
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.multiply(self_, 57.29577951308232))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.multiply(self_, 57.29577951308232))
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg", "CPU")
+        raise
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -2747,9 +2980,13 @@ def isinf_default(self: Tensor) -> Tensor:
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.equal(self_, math.inf))
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.equal(self_, math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isposinf", "CPU")
+        raise
 
 
 # isposinf(Tensor self) -> Tensor
@@ -2787,9 +3024,13 @@ def isposinf_default_arrays(self: NDArray[Any]) -> Any:
 
 # isneginf(Tensor self) -> Tensor
 def isneginf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.equal(self_, -math.inf))
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.equal(self_, -math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isneginf", "CPU")
+        raise
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2873,9 +3114,13 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, np.maximum(self_, 0))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, np.maximum(self_, 0))
+    except Exception as error:
+        name_kernel(error, "aten::relu", "CPU")
+        raise
 
 
 # relu(Tensor self) -> Tensor
@@ -2920,9 +3165,13 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    return new_result(plan, np.invert(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        return new_result(plan, np.invert(self_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not", "CPU")
+        raise
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -2960,9 +3209,13 @@ def bitwise_not_default_arrays(self: NDArray[Any]) -> Any:
 
 # logical_not(Tensor self) -> Tensor
 def logical_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, np.logical_not(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, np.logical_not(self_))
+    except Exception as error:
+        name_kernel(error, "aten::logical_not", "CPU")
+        raise
 
 
 # logical_not(Tensor self) -> Tensor
@@ -2998,9 +3251,13 @@ def logical_not_default_arrays(self: NDArray[Any]) -> Any:
 
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, np.not_equal(self_, self_))
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, np.not_equal(self_, self_))
+    except Exception as error:
+        name_kernel(error, "aten::isnan", "CPU")
+        raise
 
 
 # isnan(Tensor self) -> Tensor
@@ -3036,9 +3293,13 @@ def isnan_default_arrays(self: NDArray[Any]) -> Any:
 
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, np.isfinite(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, np.isfinite(self_))
+    except Exception as error:
+        name_kernel(error, "aten::isfinite", "CPU")
+        raise
 
 
 # isfinite(Tensor self) -> Tensor
@@ -3074,9 +3335,13 @@ def isfinite_arrays(self: NDArray[Any]) -> Any:
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Tensor", "CPU")
+        raise
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3115,23 +3380,35 @@ def bitwise_and_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar", "CPU")
+        raise
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CPU")
+        raise
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor", "CPU")
+        raise
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3170,23 +3447,35 @@ def bitwise_or_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar", "CPU")
+        raise
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CPU")
+        raise
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor", "CPU")
+        raise
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3225,16 +3514,24 @@ def bitwise_xor_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar", "CPU")
+        raise
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, np.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, np.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CPU")
+        raise
 
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3309,9 +3606,13 @@ def __rshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # logical_and(Tensor self, Tensor other) -> Tensor
 def logical_and_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.logical_and(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.logical_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logical_and", "CPU")
+        raise
 
 
 # logical_and(Tensor self, Tensor other) -> Tensor
@@ -3350,9 +3651,13 @@ def logical_and_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # logical_or(Tensor self, Tensor other) -> Tensor
 def logical_or_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.logical_or(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.logical_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logical_or", "CPU")
+        raise
 
 
 # logical_or(Tensor self, Tensor other) -> Tensor
@@ -3391,9 +3696,13 @@ def logical_or_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
 def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.logical_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.logical_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logical_xor", "CPU")
+        raise
 
 
 # logical_xor(Tensor self, Tensor other) -> Tensor
@@ -3432,9 +3741,13 @@ def logical_xor_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor", "CPU")
+        raise
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3473,9 +3786,13 @@ def eq_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar", "CPU")
+        raise
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3513,9 +3830,13 @@ def eq_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.not_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor", "CPU")
+        raise
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3554,9 +3875,13 @@ def ne_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, np.not_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, np.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar", "CPU")
+        raise
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3594,9 +3919,13 @@ def ne_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor", "CPU")
+        raise
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3635,9 +3964,13 @@ def lt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar", "CPU")
+        raise
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3675,9 +4008,13 @@ def lt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor", "CPU")
+        raise
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3716,9 +4053,13 @@ def le_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar", "CPU")
+        raise
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3756,9 +4097,13 @@ def le_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.greater(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor", "CPU")
+        raise
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3797,9 +4142,13 @@ def gt_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.greater(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar", "CPU")
+        raise
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -3837,9 +4186,13 @@ def gt_Scalar_arrays(self: NDArray[Any], other: Any) -> Any:
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.greater_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor", "CPU")
+        raise
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -3878,9 +4231,13 @@ def ge_Tensor_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.greater_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar", "CPU")
+        raise
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -4179,9 +4536,13 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, self_.sum())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        return new_result(plan, self_.sum())
+    except Exception as error:
+        name_kernel(error, "aten::sum", "CPU")
+        raise
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -4193,9 +4554,13 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, self_.prod())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        return new_result(plan, self_.prod())
+    except Exception as error:
+        name_kernel(error, "aten::prod", "CPU")
+        raise
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -4207,18 +4572,26 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    return new_result(plan, self_.mean())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+        (self_,) = plan.operands
+        return new_result(plan, self_.mean())
+    except Exception as error:
+        name_kernel(error, "aten::mean", "CPU")
+        raise
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.mean(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.mean(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mean.dtype_out", "CPU")
+        raise
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -4244,18 +4617,26 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, self_.any())
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        return new_result(plan, self_.any())
+    except Exception as error:
+        name_kernel(error, "aten::any", "CPU")
+        raise
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.any(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.any(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::any.all_out", "CPU")
+        raise
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -4274,18 +4655,26 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, self_.all())
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        return new_result(plan, self_.all())
+    except Exception as error:
+        name_kernel(error, "aten::all", "CPU")
+        raise
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.all(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.all(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::all.all_out", "CPU")
+        raise
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -4318,18 +4707,26 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, self_.max())
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, self_.max())
+    except Exception as error:
+        name_kernel(error, "aten::max", "CPU")
+        raise
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.max(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.max(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::max.unary_out", "CPU")
+        raise
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -4357,18 +4754,26 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, self_.min())
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, self_.min())
+    except Exception as error:
+        name_kernel(error, "aten::min", "CPU")
+        raise
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.min(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.min(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::min.unary_out", "CPU")
+        raise
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -5004,43 +5409,69 @@ def histogram_bin_ct_out(
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    self_, mat2_ = plan.operands
-    return new_result(plan, np.matmul(self_, mat2_))
+    try:
+        plan = rules.gufunc(
+            "(m,k),(k,n)->(m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        return new_result(plan, np.matmul(self_, mat2_))
+    except Exception as error:
+        name_kernel(error, "aten::mm", "CPU")
+        raise
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    self_, mat2_ = plan.operands
-    return new_result(plan, np.matmul(self_, mat2_))
+    try:
+        plan = rules.gufunc(
+            "(b,m,k),(b,k,n)->(b,m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        return new_result(plan, np.matmul(self_, mat2_))
+    except Exception as error:
+        name_kernel(error, "aten::bmm", "CPU")
+        raise
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    self_, vec_ = plan.operands
-    return new_result(plan, np.matmul(self_, vec_))
+    try:
+        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+        self_, vec_ = plan.operands
+        return new_result(plan, np.matmul(self_, vec_))
+    except Exception as error:
+        name_kernel(error, "aten::mv", "CPU")
+        raise
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-    self_, tensor_ = plan.operands
-    return new_result(plan, np.dot(self_, tensor_))
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_, tensor_ = plan.operands
+        return new_result(plan, np.dot(self_, tensor_))
+    except Exception as error:
+        name_kernel(error, "aten::dot", "CPU")
+        raise
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-    self_, other_ = plan.operands
-    return new_result(plan, np.vdot(self_, other_))
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_, other_ = plan.operands
+        return new_result(plan, np.vdot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::vdot", "CPU")
+        raise
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
@@ -5087,9 +5518,13 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
 
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
-    plan = rules.trace(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, np.trace(self_))
+    try:
+        plan = rules.trace(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, np.trace(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trace", "CPU")
+        raise
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
@@ -7268,9 +7703,13 @@ def zero_default(self: Tensor) -> Tensor:
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    (self_,) = plan.operands
-    return new_result(plan, self_)
+    try:
+        plan = rules.like(self.array, memory_format=memory_format)
+        (self_,) = plan.operands
+        return new_result(plan, self_)
+    except Exception as error:
+        name_kernel(error, "aten::clone", "CPU")
+        raise
 
 
 # _assert_async(Tensor self) -> ()
@@ -7446,34 +7885,42 @@ def multinomial_default(self: Tensor, num_samples: int, replacement: bool, gener
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.add(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.add(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.out", "CPU")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        np.add(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.add(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Tensor", "CPU")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -7498,34 +7945,42 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.add(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.add(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar_out", "CPU")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        np.add(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.add(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Scalar", "CPU")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -7544,34 +7999,42 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.subtract(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.out", "CPU")
+        raise
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        np.subtract(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.subtract(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Tensor", "CPU")
+        raise
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -7597,34 +8060,42 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.subtract(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar_out", "CPU")
+        raise
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        np.subtract(
-            self_,
-            other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            np.subtract(
+                self_,
+                other_ if alpha == 1 else np.multiply(other_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Scalar", "CPU")
+        raise
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -7643,52 +8114,68 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.subtract(
-            other_,
-            self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(
+                other_,
+                self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor_out", "CPU")
+        raise
 
 
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        np.subtract(
-            other_,
-            self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            np.subtract(
+                other_,
+                self_ if alpha == 1 else np.multiply(self_, np.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar_out", "CPU")
+        raise
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.out", "CPU")
+        raise
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Tensor", "CPU")
+        raise
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -7712,20 +8199,28 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar_out", "CPU")
+        raise
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Scalar", "CPU")
+        raise
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -7744,20 +8239,28 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.out", "CPU")
+        raise
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Tensor", "CPU")
+        raise
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -7782,20 +8285,28 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar_out", "CPU")
+        raise
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Scalar", "CPU")
+        raise
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -7904,38 +8415,54 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.maximum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::maximum.out", "CPU")
+        raise
 
 
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.minimum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::minimum.out", "CPU")
+        raise
 
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atan2.out", "CPU")
+        raise
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arctan2(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atan2_", "CPU")
+        raise
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8036,38 +8563,54 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.fmax(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.fmax(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::fmax.out", "CPU")
+        raise
 
 
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.fmin(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.fmin(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::fmin.out", "CPU")
+        raise
 
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::hypot.out", "CPU")
+        raise
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypot_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::hypot_", "CPU")
+        raise
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8092,20 +8635,28 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::copysign.out", "CPU")
+        raise
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::copysign_.Tensor", "CPU")
+        raise
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8130,20 +8681,28 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar_out", "CPU")
+        raise
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.copysign(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::copysign_.Scalar", "CPU")
+        raise
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -8162,20 +8721,28 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::nextafter.out", "CPU")
+        raise
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def nextafter_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.nextafter(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::nextafter_", "CPU")
+        raise
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8227,29 +8794,41 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.logaddexp2(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.logaddexp2(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2.out", "CPU")
+        raise
 
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gcd.out", "CPU")
+        raise
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gcd_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.gcd(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gcd_", "CPU")
+        raise
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8274,20 +8853,28 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lcm.out", "CPU")
+        raise
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lcm_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.lcm(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lcm_", "CPU")
+        raise
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8312,20 +8899,28 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.out", "CPU")
+        raise
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min_", "CPU")
+        raise
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
@@ -8344,20 +8939,28 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor_out", "CPU")
+        raise
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.maximum(self_, min_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min_.Tensor", "CPU")
+        raise
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
@@ -8382,20 +8985,28 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.out", "CPU")
+        raise
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max_", "CPU")
+        raise
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
@@ -8414,20 +9025,28 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor_out", "CPU")
+        raise
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.minimum(self_, max_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max_.Tensor", "CPU")
+        raise
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
@@ -8554,29 +9173,41 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
-    condition_, self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.where(condition_, self_, other_), target)
-    return out
+    try:
+        plan = rules.where(condition.array, self.array, other.array)
+        condition_, self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.where(condition_, self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::where.self_out", "CPU")
+        raise
 
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.negative(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.negative(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::neg.out", "CPU")
+        raise
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.negative(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.negative(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::neg_", "CPU")
+        raise
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
@@ -8595,20 +9226,28 @@ def neg__dense(self: Tensor) -> Tensor:
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.absolute(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.absolute(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::abs.out", "CPU")
+        raise
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.absolute(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.absolute(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::abs_", "CPU")
+        raise
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
@@ -8627,20 +9266,28 @@ def abs__dense(self: Tensor) -> Tensor:
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::exp.out", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::exp_", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -8659,20 +9306,28 @@ def exp__dense(self: Tensor) -> Tensor:
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.expm1(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.expm1(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::expm1.out", "CPU")
+        raise
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.expm1(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.expm1(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::expm1_", "CPU")
+        raise
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
@@ -8691,20 +9346,28 @@ def expm1__dense(self: Tensor) -> Tensor:
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.log(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.log(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log.out", "CPU")
+        raise
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.log(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.log(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log_", "CPU")
+        raise
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
@@ -8723,20 +9386,28 @@ def log__dense(self: Tensor) -> Tensor:
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.log1p(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.log1p(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log1p.out", "CPU")
+        raise
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.log1p(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.log1p(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log1p_", "CPU")
+        raise
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
@@ -8755,20 +9426,28 @@ def log1p__dense(self: Tensor) -> Tensor:
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.log2(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.log2(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log2.out", "CPU")
+        raise
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.log2(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.log2(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log2_", "CPU")
+        raise
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
@@ -8787,20 +9466,28 @@ def log2__dense(self: Tensor) -> Tensor:
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.sqrt(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.sqrt(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sqrt.out", "CPU")
+        raise
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.sqrt(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.sqrt(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sqrt_", "CPU")
+        raise
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -8819,20 +9506,28 @@ def sqrt__dense(self: Tensor) -> Tensor:
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.sin(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.sin(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sin.out", "CPU")
+        raise
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.sin(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.sin(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sin_", "CPU")
+        raise
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
@@ -8851,20 +9546,28 @@ def sin__dense(self: Tensor) -> Tensor:
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.cos(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.cos(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::cos.out", "CPU")
+        raise
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.cos(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.cos(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::cos_", "CPU")
+        raise
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
@@ -8883,20 +9586,28 @@ def cos__dense(self: Tensor) -> Tensor:
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.tan(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.tan(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::tan.out", "CPU")
+        raise
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.tan(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.tan(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::tan_", "CPU")
+        raise
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
@@ -8915,20 +9626,28 @@ def tan__dense(self: Tensor) -> Tensor:
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.tanh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.tanh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::tanh.out", "CPU")
+        raise
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.tanh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.tanh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::tanh_", "CPU")
+        raise
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
@@ -8947,20 +9666,28 @@ def tanh__dense(self: Tensor) -> Tensor:
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.reciprocal(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.reciprocal(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal.out", "CPU")
+        raise
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.reciprocal(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.reciprocal(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal_", "CPU")
+        raise
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
@@ -8979,20 +9706,28 @@ def reciprocal__dense(self: Tensor) -> Tensor:
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt.out", "CPU")
+        raise
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.reciprocal(np.sqrt(self_), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt_", "CPU")
+        raise
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -9029,20 +9764,28 @@ def sigmoid_(self: Tensor) -> Tensor:
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.floor(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.floor(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::floor.out", "CPU")
+        raise
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.floor(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.floor(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::floor_", "CPU")
+        raise
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
@@ -9061,20 +9804,28 @@ def floor__dense(self: Tensor) -> Tensor:
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.ceil(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.ceil(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ceil.out", "CPU")
+        raise
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.ceil(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.ceil(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ceil_", "CPU")
+        raise
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
@@ -9093,20 +9844,28 @@ def ceil__dense(self: Tensor) -> Tensor:
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.trunc(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.trunc(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trunc.out", "CPU")
+        raise
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.trunc(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.trunc(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::trunc_", "CPU")
+        raise
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
@@ -9179,20 +9938,28 @@ def sign_(self: Tensor) -> Tensor:
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arcsin(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arcsin(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::asin.out", "CPU")
+        raise
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arcsin(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arcsin(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::asin_", "CPU")
+        raise
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
@@ -9211,20 +9978,28 @@ def asin__dense(self: Tensor) -> Tensor:
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arccos(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arccos(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::acos.out", "CPU")
+        raise
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arccos(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arccos(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::acos_", "CPU")
+        raise
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
@@ -9243,20 +10018,28 @@ def acos__dense(self: Tensor) -> Tensor:
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arctan(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arctan(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atan.out", "CPU")
+        raise
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arctan(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arctan(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atan_", "CPU")
+        raise
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
@@ -9275,20 +10058,28 @@ def atan__dense(self: Tensor) -> Tensor:
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.sinh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.sinh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sinh.out", "CPU")
+        raise
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.sinh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.sinh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sinh_", "CPU")
+        raise
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
@@ -9307,20 +10098,28 @@ def sinh__dense(self: Tensor) -> Tensor:
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.cosh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.cosh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::cosh.out", "CPU")
+        raise
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.cosh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.cosh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::cosh_", "CPU")
+        raise
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
@@ -9339,20 +10138,28 @@ def cosh__dense(self: Tensor) -> Tensor:
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arcsinh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arcsinh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::asinh.out", "CPU")
+        raise
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arcsinh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arcsinh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::asinh_", "CPU")
+        raise
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
@@ -9371,20 +10178,28 @@ def asinh__dense(self: Tensor) -> Tensor:
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arccosh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arccosh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::acosh.out", "CPU")
+        raise
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arccosh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arccosh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::acosh_", "CPU")
+        raise
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
@@ -9403,20 +10218,28 @@ def acosh__dense(self: Tensor) -> Tensor:
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.arctanh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.arctanh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atanh.out", "CPU")
+        raise
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.arctanh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.arctanh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atanh_", "CPU")
+        raise
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
@@ -9453,20 +10276,28 @@ def exp2_(self: Tensor) -> Tensor:
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.log10(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.log10(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log10.out", "CPU")
+        raise
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.log10(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.log10(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log10_", "CPU")
+        raise
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
@@ -9485,20 +10316,28 @@ def log10__dense(self: Tensor) -> Tensor:
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad.out", "CPU")
+        raise
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad_", "CPU")
+        raise
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
@@ -9517,20 +10356,28 @@ def deg2rad__dense(self: Tensor) -> Tensor:
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg.out", "CPU")
+        raise
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg_", "CPU")
+        raise
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
@@ -9630,20 +10477,28 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
 
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.equal(self_, math.inf, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.equal(self_, math.inf, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isposinf.out", "CPU")
+        raise
 
 
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.equal(self_, -math.inf, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.equal(self_, -math.inf, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isneginf.out", "CPU")
+        raise
 
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -9675,20 +10530,28 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::relu.out", "CPU")
+        raise
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.maximum(self_, 0, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::relu_", "CPU")
+        raise
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
@@ -9725,20 +10588,28 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.invert(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.invert(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not.out", "CPU")
+        raise
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.invert(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.invert(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not_", "CPU")
+        raise
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
@@ -9757,20 +10628,28 @@ def bitwise_not__dense(self: Tensor) -> Tensor:
 
 # logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.logical_not(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.logical_not(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logical_not.out", "CPU")
+        raise
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
 def logical_not_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.logical_not(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.logical_not(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::logical_not_", "CPU")
+        raise
 
 
 # logical_not_(Tensor(a!) self) -> Tensor(a!)
@@ -9787,29 +10666,41 @@ def logical_not__dense(self: Tensor) -> Tensor:
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.not_equal(self_, self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.not_equal(self_, self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isnan.out", "CPU")
+        raise
 
 
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Tensor_out", "CPU")
+        raise
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and_.Tensor", "CPU")
+        raise
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9834,47 +10725,67 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_out", "CPU")
+        raise
 
 
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and_.Scalar", "CPU")
+        raise
 
 
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor_out", "CPU")
+        raise
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor_out", "CPU")
+        raise
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or_.Tensor", "CPU")
+        raise
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9899,47 +10810,67 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_out", "CPU")
+        raise
 
 
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or_.Scalar", "CPU")
+        raise
 
 
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor_out", "CPU")
+        raise
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor_out", "CPU")
+        raise
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor_.Tensor", "CPU")
+        raise
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9964,29 +10895,41 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_out", "CPU")
+        raise
 
 
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor_.Scalar", "CPU")
+        raise
 
 
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor_out", "CPU")
+        raise
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -10153,20 +11096,28 @@ def __irshift___Scalar(self: Tensor, other: Any) -> Tensor:
 
 # logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logical_and.out", "CPU")
+        raise
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_and_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.logical_and(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::logical_and_", "CPU")
+        raise
 
 
 # logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10190,20 +11141,28 @@ def logical_and__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logical_or.out", "CPU")
+        raise
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_or_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.logical_or(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::logical_or_", "CPU")
+        raise
 
 
 # logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10227,20 +11186,28 @@ def logical_or__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logical_xor.out", "CPU")
+        raise
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.logical_xor(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::logical_xor_", "CPU")
+        raise
 
 
 # logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10264,20 +11231,28 @@ def logical_xor__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor_out", "CPU")
+        raise
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::eq_.Tensor", "CPU")
+        raise
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10301,20 +11276,28 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar_out", "CPU")
+        raise
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::eq_.Scalar", "CPU")
+        raise
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -10333,20 +11316,28 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor_out", "CPU")
+        raise
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ne_.Tensor", "CPU")
+        raise
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10370,20 +11361,28 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar_out", "CPU")
+        raise
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.not_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ne_.Scalar", "CPU")
+        raise
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -10402,20 +11401,28 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor_out", "CPU")
+        raise
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lt_.Tensor", "CPU")
+        raise
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10440,20 +11447,28 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar_out", "CPU")
+        raise
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lt_.Scalar", "CPU")
+        raise
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -10472,20 +11487,28 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor_out", "CPU")
+        raise
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::le_.Tensor", "CPU")
+        raise
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10510,20 +11533,28 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar_out", "CPU")
+        raise
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::le_.Scalar", "CPU")
+        raise
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -10542,20 +11573,28 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.greater(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor_out", "CPU")
+        raise
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.greater(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gt_.Tensor", "CPU")
+        raise
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10580,20 +11619,28 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.greater(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar_out", "CPU")
+        raise
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.greater(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.greater(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gt_.Scalar", "CPU")
+        raise
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -10612,20 +11659,28 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor_out", "CPU")
+        raise
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ge_.Tensor", "CPU")
+        raise
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -10650,20 +11705,28 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar_out", "CPU")
+        raise
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.greater_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ge_.Scalar", "CPU")
+        raise
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -11018,11 +12081,15 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.sum(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.sum(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sum.out", "CPU")
+        raise
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -11036,11 +12103,15 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.prod(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.prod(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::prod.out", "CPU")
+        raise
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -11414,53 +12485,79 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_), target)
-    return out
+    try:
+        plan = rules.gufunc(
+            "(m,k),(k,n)->(m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.matmul(self_, mat2_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mm.out", "CPU")
+        raise
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.matmul(self_, mat2_), target)
-    return out
+    try:
+        plan = rules.gufunc(
+            "(b,m,k),(b,k,n)->(b,m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.matmul(self_, mat2_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bmm.out", "CPU")
+        raise
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    self_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.matmul(self_, vec_), target)
-    return out
+    try:
+        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+        self_, vec_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.matmul(self_, vec_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mv.out", "CPU")
+        raise
 
 
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-    self_, tensor_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.dot(self_, tensor_), target)
-    return out
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_, tensor_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.dot(self_, tensor_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::dot.out", "CPU")
+        raise
 
 
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.vdot(self_, other_), target)
-    return out
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.vdot(self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::vdot.out", "CPU")
+        raise
 
 
 # linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
@@ -11576,11 +12673,15 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Te
 
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.trace(self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.trace(self_), target)
-    return out
+    try:
+        plan = rules.trace(self.array)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.trace(self_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trace.out", "CPU")
+        raise
 
 
 # linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
@@ -13076,11 +14177,15 @@ def zero_(self: Tensor) -> Tensor:
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_, target)
-    return out
+    try:
+        plan = rules.like(self.array, memory_format=memory_format)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_, target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clone.out", "CPU")
+        raise
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)

@@ -18,6 +18,7 @@ from opwright.annotations import Scalar
 from opwright.devices import Device
 from opwright.dtypes import DType, plain_dtypes
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.kernels import activations as activations_kernels
 from opwright.kernels import arithmetic as arithmetic_kernels
 from opwright.kernels import bessel as bessel_kernels
@@ -69,12 +70,16 @@ DTYPES_IUFC = plain_dtypes("iufc")
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::add.Tensor", "CUDA")
+        raise
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -99,12 +104,16 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar", "CUDA")
+        raise
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -128,12 +137,16 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def sub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Tensor", "CUDA")
+        raise
 
 
 # sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -158,12 +171,16 @@ def sub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def sub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(self_, other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar", "CUDA")
+        raise
 
 
 # sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -187,12 +204,16 @@ def sub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def rsub_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    return new_result(
-        plan,
-        cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor", "CUDA")
+        raise
 
 
 # rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -217,12 +238,16 @@ def rsub_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def rsub_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    return new_result(
-        plan,
-        cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
-    )
+    try:
+        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        return new_result(
+            plan,
+            cp.subtract(other_, self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype))),
+        )
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar", "CUDA")
+        raise
 
 
 # rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -246,9 +271,13 @@ def rsub_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
 def mul_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Tensor", "CUDA")
+        raise
 
 
 # mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -273,9 +302,13 @@ def mul_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
 def mul_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar", "CUDA")
+        raise
 
 
 # mul.Scalar(Tensor self, Scalar other) -> Tensor
@@ -299,9 +332,13 @@ def mul_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
 def div_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.true_divide(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Tensor", "CUDA")
+        raise
 
 
 # div.Tensor(Tensor self, Tensor other) -> Tensor
@@ -328,9 +365,13 @@ def div_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
 def div_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.true_divide(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.true_divide(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar", "CUDA")
+        raise
 
 
 # div.Scalar(Tensor self, Scalar other) -> Tensor
@@ -498,9 +539,13 @@ def pow_Scalar(self: Any, exponent: Tensor) -> Tensor:
 
 # maximum(Tensor self, Tensor other) -> Tensor
 def maximum_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.maximum(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.maximum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::maximum", "CUDA")
+        raise
 
 
 # maximum(Tensor self, Tensor other) -> Tensor
@@ -525,9 +570,13 @@ def maximum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # minimum(Tensor self, Tensor other) -> Tensor
 def minimum_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.minimum(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.minimum(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::minimum", "CUDA")
+        raise
 
 
 # minimum(Tensor self, Tensor other) -> Tensor
@@ -552,9 +601,13 @@ def minimum_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # atan2(Tensor self, Tensor other) -> Tensor
 def atan2_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.arctan2(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.arctan2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::atan2", "CUDA")
+        raise
 
 
 # atan2(Tensor self, Tensor other) -> Tensor
@@ -611,9 +664,13 @@ def fmod_Scalar(self: Tensor, other: Any) -> Tensor:
 
 # fmax(Tensor self, Tensor other) -> Tensor
 def fmax_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.fmax(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.fmax(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmax", "CUDA")
+        raise
 
 
 # fmax(Tensor self, Tensor other) -> Tensor
@@ -640,9 +697,13 @@ def fmax_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # fmin(Tensor self, Tensor other) -> Tensor
 def fmin_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.fmin(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.fmin(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::fmin", "CUDA")
+        raise
 
 
 # fmin(Tensor self, Tensor other) -> Tensor
@@ -669,9 +730,13 @@ def fmin_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # hypot(Tensor self, Tensor other) -> Tensor
 def hypot_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.hypot(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.hypot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::hypot", "CUDA")
+        raise
 
 
 # hypot(Tensor self, Tensor other) -> Tensor
@@ -698,9 +763,13 @@ def hypot_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
 def copysign_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.copysign(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Tensor", "CUDA")
+        raise
 
 
 # copysign.Tensor(Tensor self, Tensor other) -> Tensor
@@ -727,9 +796,13 @@ def copysign_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
 def copysign_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.copysign(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.copysign(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar", "CUDA")
+        raise
 
 
 # copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -755,9 +828,13 @@ def copysign_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # nextafter(Tensor self, Tensor other) -> Tensor
 def nextafter_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.nextafter(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.nextafter(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::nextafter", "CUDA")
+        raise
 
 
 # nextafter(Tensor self, Tensor other) -> Tensor
@@ -798,9 +875,13 @@ def logaddexp_default(self: Tensor, other: Tensor) -> Tensor:
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
 def logaddexp2_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.logaddexp2(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.logaddexp2(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2", "CUDA")
+        raise
 
 
 # logaddexp2(Tensor self, Tensor other) -> Tensor
@@ -827,9 +908,13 @@ def logaddexp2_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gcd(Tensor self, Tensor other) -> Tensor
 def gcd_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.gcd(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.gcd(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gcd", "CUDA")
+        raise
 
 
 # gcd(Tensor self, Tensor other) -> Tensor
@@ -856,9 +941,13 @@ def gcd_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lcm(Tensor self, Tensor other) -> Tensor
 def lcm_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.lcm(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.lcm(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lcm", "CUDA")
+        raise
 
 
 # lcm(Tensor self, Tensor other) -> Tensor
@@ -885,9 +974,13 @@ def lcm_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
 def clamp_min_default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    return new_result(plan, cp.maximum(self_, min_))
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, cp.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min", "CUDA")
+        raise
 
 
 # clamp_min(Tensor self, Scalar min) -> Tensor
@@ -911,9 +1004,13 @@ def clamp_min_default_dense(self: Tensor, min: Any) -> Tensor:
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
 def clamp_min_Tensor(self: Tensor, min: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    return new_result(plan, cp.maximum(self_, min_))
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        return new_result(plan, cp.maximum(self_, min_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor", "CUDA")
+        raise
 
 
 # clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
@@ -938,9 +1035,13 @@ def clamp_min_Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
 def clamp_max_default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    return new_result(plan, cp.minimum(self_, max_))
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, cp.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max", "CUDA")
+        raise
 
 
 # clamp_max(Tensor self, Scalar max) -> Tensor
@@ -964,9 +1065,13 @@ def clamp_max_default_dense(self: Tensor, max: Any) -> Tensor:
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 def clamp_max_Tensor(self: Tensor, max: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    return new_result(plan, cp.minimum(self_, max_))
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        return new_result(plan, cp.minimum(self_, max_))
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor", "CUDA")
+        raise
 
 
 # clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
@@ -1032,37 +1137,57 @@ def ldexp_Tensor(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, cp.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self.array, other.array)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, cp.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.self", "CUDA")
+        raise
 
 
 # where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor
 def where_ScalarSelf(condition: Tensor, self: Any, other: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self, other.array)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, cp.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self, other.array)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, cp.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.ScalarSelf", "CUDA")
+        raise
 
 
 # where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor
 def where_ScalarOther(condition: Tensor, self: Tensor, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self.array, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, cp.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self.array, other)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, cp.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.ScalarOther", "CUDA")
+        raise
 
 
 # where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor
 def where_Scalar(condition: Tensor, self: Any, other: Any) -> Tensor:
-    plan = rules.where(condition.array, self, other)
-    condition_, self_, other_ = plan.operands
-    return new_result(plan, cp.where(condition_, self_, other_))
+    try:
+        plan = rules.where(condition.array, self, other)
+        condition_, self_, other_ = plan.operands
+        return new_result(plan, cp.where(condition_, self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::where.Scalar", "CUDA")
+        raise
 
 
 # neg(Tensor self) -> Tensor
 def neg_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, cp.negative(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        return new_result(plan, cp.negative(self_))
+    except Exception as error:
+        name_kernel(error, "aten::neg", "CUDA")
+        raise
 
 
 # neg(Tensor self) -> Tensor
@@ -1086,9 +1211,13 @@ def neg_default_dense(self: Tensor) -> Tensor:
 
 # abs(Tensor self) -> Tensor
 def abs_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    return new_result(plan, cp.absolute(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        return new_result(plan, cp.absolute(self_))
+    except Exception as error:
+        name_kernel(error, "aten::abs", "CUDA")
+        raise
 
 
 # abs(Tensor self) -> Tensor
@@ -1114,9 +1243,13 @@ def abs_default_dense(self: Tensor) -> Tensor:
 
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.exp(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.exp(self_))
+    except Exception as error:
+        name_kernel(error, "aten::exp", "CUDA")
+        raise
 
 
 # exp(Tensor self) -> Tensor
@@ -1142,9 +1275,13 @@ def exp_default_dense(self: Tensor) -> Tensor:
 
 # expm1(Tensor self) -> Tensor
 def expm1_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.expm1(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.expm1(self_))
+    except Exception as error:
+        name_kernel(error, "aten::expm1", "CUDA")
+        raise
 
 
 # expm1(Tensor self) -> Tensor
@@ -1170,9 +1307,13 @@ def expm1_default_dense(self: Tensor) -> Tensor:
 
 # log(Tensor self) -> Tensor
 def log_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.log(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log", "CUDA")
+        raise
 
 
 # log(Tensor self) -> Tensor
@@ -1198,9 +1339,13 @@ def log_default_dense(self: Tensor) -> Tensor:
 
 # log1p(Tensor self) -> Tensor
 def log1p_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.log1p(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log1p(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log1p", "CUDA")
+        raise
 
 
 # log1p(Tensor self) -> Tensor
@@ -1226,9 +1371,13 @@ def log1p_default_dense(self: Tensor) -> Tensor:
 
 # log2(Tensor self) -> Tensor
 def log2_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.log2(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log2(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log2", "CUDA")
+        raise
 
 
 # log2(Tensor self) -> Tensor
@@ -1254,9 +1403,13 @@ def log2_default_dense(self: Tensor) -> Tensor:
 
 # sqrt(Tensor self) -> Tensor
 def sqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.sqrt(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sqrt(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sqrt", "CUDA")
+        raise
 
 
 # sqrt(Tensor self) -> Tensor
@@ -1282,9 +1435,13 @@ def sqrt_default_dense(self: Tensor) -> Tensor:
 
 # sin(Tensor self) -> Tensor
 def sin_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.sin(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sin", "CUDA")
+        raise
 
 
 # sin(Tensor self) -> Tensor
@@ -1310,9 +1467,13 @@ def sin_default_dense(self: Tensor) -> Tensor:
 
 # cos(Tensor self) -> Tensor
 def cos_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.cos(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.cos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cos", "CUDA")
+        raise
 
 
 # cos(Tensor self) -> Tensor
@@ -1338,9 +1499,13 @@ def cos_default_dense(self: Tensor) -> Tensor:
 
 # tan(Tensor self) -> Tensor
 def tan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.tan(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.tan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tan", "CUDA")
+        raise
 
 
 # tan(Tensor self) -> Tensor
@@ -1366,9 +1531,13 @@ def tan_default_dense(self: Tensor) -> Tensor:
 
 # tanh(Tensor self) -> Tensor
 def tanh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.tanh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.tanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::tanh", "CUDA")
+        raise
 
 
 # tanh(Tensor self) -> Tensor
@@ -1394,9 +1563,13 @@ def tanh_default_dense(self: Tensor) -> Tensor:
 
 # reciprocal(Tensor self) -> Tensor
 def reciprocal_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.reciprocal(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.reciprocal(self_))
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal", "CUDA")
+        raise
 
 
 # reciprocal(Tensor self) -> Tensor
@@ -1422,9 +1595,13 @@ def reciprocal_default_dense(self: Tensor) -> Tensor:
 
 # rsqrt(Tensor self) -> Tensor
 def rsqrt_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.reciprocal(cp.sqrt(self_)))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.reciprocal(cp.sqrt(self_)))
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt", "CUDA")
+        raise
 
 
 # rsqrt(Tensor self) -> Tensor
@@ -1457,9 +1634,13 @@ def sigmoid_default(self: Tensor) -> Tensor:
 
 # floor(Tensor self) -> Tensor
 def floor_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.floor(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.floor(self_))
+    except Exception as error:
+        name_kernel(error, "aten::floor", "CUDA")
+        raise
 
 
 # floor(Tensor self) -> Tensor
@@ -1485,9 +1666,13 @@ def floor_default_dense(self: Tensor) -> Tensor:
 
 # ceil(Tensor self) -> Tensor
 def ceil_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.ceil(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.ceil(self_))
+    except Exception as error:
+        name_kernel(error, "aten::ceil", "CUDA")
+        raise
 
 
 # ceil(Tensor self) -> Tensor
@@ -1513,9 +1698,13 @@ def ceil_default_dense(self: Tensor) -> Tensor:
 
 # trunc(Tensor self) -> Tensor
 def trunc_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.trunc(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.trunc(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trunc", "CUDA")
+        raise
 
 
 # trunc(Tensor self) -> Tensor
@@ -1562,9 +1751,13 @@ def sign_default(self: Tensor) -> Tensor:
 
 # asin(Tensor self) -> Tensor
 def asin_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arcsin(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arcsin(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asin", "CUDA")
+        raise
 
 
 # asin(Tensor self) -> Tensor
@@ -1590,9 +1783,13 @@ def asin_default_dense(self: Tensor) -> Tensor:
 
 # acos(Tensor self) -> Tensor
 def acos_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arccos(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arccos(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acos", "CUDA")
+        raise
 
 
 # acos(Tensor self) -> Tensor
@@ -1618,9 +1815,13 @@ def acos_default_dense(self: Tensor) -> Tensor:
 
 # atan(Tensor self) -> Tensor
 def atan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arctan(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arctan(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atan", "CUDA")
+        raise
 
 
 # atan(Tensor self) -> Tensor
@@ -1646,9 +1847,13 @@ def atan_default_dense(self: Tensor) -> Tensor:
 
 # sinh(Tensor self) -> Tensor
 def sinh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.sinh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.sinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::sinh", "CUDA")
+        raise
 
 
 # sinh(Tensor self) -> Tensor
@@ -1674,9 +1879,13 @@ def sinh_default_dense(self: Tensor) -> Tensor:
 
 # cosh(Tensor self) -> Tensor
 def cosh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.cosh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.cosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::cosh", "CUDA")
+        raise
 
 
 # cosh(Tensor self) -> Tensor
@@ -1702,9 +1911,13 @@ def cosh_default_dense(self: Tensor) -> Tensor:
 
 # asinh(Tensor self) -> Tensor
 def asinh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arcsinh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arcsinh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::asinh", "CUDA")
+        raise
 
 
 # asinh(Tensor self) -> Tensor
@@ -1730,9 +1943,13 @@ def asinh_default_dense(self: Tensor) -> Tensor:
 
 # acosh(Tensor self) -> Tensor
 def acosh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arccosh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arccosh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::acosh", "CUDA")
+        raise
 
 
 # acosh(Tensor self) -> Tensor
@@ -1758,9 +1975,13 @@ def acosh_default_dense(self: Tensor) -> Tensor:
 
 # atanh(Tensor self) -> Tensor
 def atanh_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.arctanh(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.arctanh(self_))
+    except Exception as error:
+        name_kernel(error, "aten::atanh", "CUDA")
+        raise
 
 
 # atanh(Tensor self) -> Tensor
@@ -1793,9 +2014,13 @@ def exp2_default(self: Tensor) -> Tensor:
 
 # log10(Tensor self) -> Tensor
 def log10_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, cp.log10(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, cp.log10(self_))
+    except Exception as error:
+        name_kernel(error, "aten::log10", "CUDA")
+        raise
 
 
 # log10(Tensor self) -> Tensor
@@ -1821,9 +2046,13 @@ def log10_default_dense(self: Tensor) -> Tensor:
 
 # deg2rad(Tensor self) -> Tensor
 def deg2rad_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.multiply(self_, 0.017453292519943295))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.multiply(self_, 0.017453292519943295))
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad", "CUDA")
+        raise
 
 
 # deg2rad(Tensor self) -> Tensor
@@ -1847,9 +2076,13 @@ def deg2rad_default_dense(self: Tensor) -> Tensor:
 
 # rad2deg(Tensor self) -> Tensor
 def rad2deg_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.multiply(self_, 57.29577951308232))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.multiply(self_, 57.29577951308232))
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg", "CUDA")
+        raise
 
 
 # rad2deg(Tensor self) -> Tensor
@@ -1915,9 +2148,13 @@ def isinf_default(self: Tensor) -> Tensor:
 
 # isposinf(Tensor self) -> Tensor
 def isposinf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.equal(self_, math.inf))
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.equal(self_, math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isposinf", "CUDA")
+        raise
 
 
 # isposinf(Tensor self) -> Tensor
@@ -1941,9 +2178,13 @@ def isposinf_default_dense(self: Tensor) -> Tensor:
 
 # isneginf(Tensor self) -> Tensor
 def isneginf_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.equal(self_, -math.inf))
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.equal(self_, -math.inf))
+    except Exception as error:
+        name_kernel(error, "aten::isneginf", "CUDA")
+        raise
 
 
 # isneginf(Tensor self) -> Tensor
@@ -2013,9 +2254,13 @@ def polar_default(abs: Tensor, angle: Tensor) -> Tensor:
 
 # relu(Tensor self) -> Tensor
 def relu_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, cp.maximum(self_, 0))
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, cp.maximum(self_, 0))
+    except Exception as error:
+        name_kernel(error, "aten::relu", "CUDA")
+        raise
 
 
 # relu(Tensor self) -> Tensor
@@ -2046,9 +2291,13 @@ def gelu_default(self: Tensor, approximate: str) -> Tensor:
 
 # bitwise_not(Tensor self) -> Tensor
 def bitwise_not_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    return new_result(plan, cp.invert(self_))
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        return new_result(plan, cp.invert(self_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not", "CUDA")
+        raise
 
 
 # bitwise_not(Tensor self) -> Tensor
@@ -2079,9 +2328,13 @@ def logical_not_default(self: Tensor) -> Tensor:
 
 # isnan(Tensor self) -> Tensor
 def isnan_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, cp.not_equal(self_, self_))
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, cp.not_equal(self_, self_))
+    except Exception as error:
+        name_kernel(error, "aten::isnan", "CUDA")
+        raise
 
 
 # isnan(Tensor self) -> Tensor
@@ -2103,9 +2356,13 @@ def isnan_default_dense(self: Tensor) -> Tensor:
 
 # isfinite(Tensor self) -> Tensor
 def isfinite(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    return new_result(plan, cp.isfinite(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        return new_result(plan, cp.isfinite(self_))
+    except Exception as error:
+        name_kernel(error, "aten::isfinite", "CUDA")
+        raise
 
 
 # isfinite(Tensor self) -> Tensor
@@ -2127,9 +2384,13 @@ def isfinite_dense(self: Tensor) -> Tensor:
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_and_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Tensor", "CUDA")
+        raise
 
 
 # bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2154,23 +2415,35 @@ def bitwise_and_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_and_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar", "CUDA")
+        raise
 
 
 # bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_and_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_and(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_and(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor", "CUDA")
+        raise
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_or_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor", "CUDA")
+        raise
 
 
 # bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2195,23 +2468,35 @@ def bitwise_or_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_or_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar", "CUDA")
+        raise
 
 
 # bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_or_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_or(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_or(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor", "CUDA")
+        raise
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
 def bitwise_xor_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor", "CUDA")
+        raise
 
 
 # bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2236,16 +2521,24 @@ def bitwise_xor_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
 def bitwise_xor_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar", "CUDA")
+        raise
 
 
 # bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 def bitwise_xor_Scalar_Tensor(self: Any, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.bitwise_xor(self_, other_))
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.bitwise_xor(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor", "CUDA")
+        raise
 
 
 # bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2341,9 +2634,13 @@ def logical_xor_default(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
 def eq_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor", "CUDA")
+        raise
 
 
 # eq.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2368,9 +2665,13 @@ def eq_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
 def eq_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar", "CUDA")
+        raise
 
 
 # eq.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2394,9 +2695,13 @@ def eq_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
 def ne_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.not_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor", "CUDA")
+        raise
 
 
 # ne.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2421,9 +2726,13 @@ def ne_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
 def ne_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.not_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.not_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar", "CUDA")
+        raise
 
 
 # ne.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2447,9 +2756,13 @@ def ne_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
 def lt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor", "CUDA")
+        raise
 
 
 # lt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2474,9 +2787,13 @@ def lt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
 def lt_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar", "CUDA")
+        raise
 
 
 # lt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2500,9 +2817,13 @@ def lt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
 def le_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.less_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor", "CUDA")
+        raise
 
 
 # le.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2527,9 +2848,13 @@ def le_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
 def le_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.less_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar", "CUDA")
+        raise
 
 
 # le.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2553,9 +2878,13 @@ def le_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
 def gt_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.greater(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor", "CUDA")
+        raise
 
 
 # gt.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2580,9 +2909,13 @@ def gt_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
 def gt_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.greater(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar", "CUDA")
+        raise
 
 
 # gt.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2606,9 +2939,13 @@ def gt_Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
 def ge_Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.greater_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor", "CUDA")
+        raise
 
 
 # ge.Tensor(Tensor self, Tensor other) -> Tensor
@@ -2633,9 +2970,13 @@ def ge_Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
 def ge_Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.greater_equal(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.greater_equal(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar", "CUDA")
+        raise
 
 
 # ge.Scalar(Tensor self, Scalar other) -> Tensor
@@ -2920,9 +3261,13 @@ def special_xlog1py_other_scalar(self: Tensor, other: Any) -> Tensor:
 
 # sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def sum_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, self_.sum())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        return new_result(plan, self_.sum())
+    except Exception as error:
+        name_kernel(error, "aten::sum", "CUDA")
+        raise
 
 
 # sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -2934,9 +3279,13 @@ def sum_dim_IntList(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def prod_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    return new_result(plan, self_.prod())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        return new_result(plan, self_.prod())
+    except Exception as error:
+        name_kernel(error, "aten::prod", "CUDA")
+        raise
 
 
 # prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -2948,18 +3297,26 @@ def prod_dim_int(self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> 
 
 # mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
 def mean_default(self: Tensor, dtype: DType | None) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    return new_result(plan, self_.mean())
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+        (self_,) = plan.operands
+        return new_result(plan, self_.mean())
+    except Exception as error:
+        name_kernel(error, "aten::mean", "CUDA")
+        raise
 
 
 # mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.mean(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="float_only")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.mean(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mean.dtype_out", "CUDA")
+        raise
 
 
 # mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -2985,18 +3342,26 @@ def amin_default(self: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 
 # any(Tensor self) -> Tensor
 def any_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, self_.any())
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        return new_result(plan, self_.any())
+    except Exception as error:
+        name_kernel(error, "aten::any", "CUDA")
+        raise
 
 
 # any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def any_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.any(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.any(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::any.all_out", "CUDA")
+        raise
 
 
 # any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -3015,18 +3380,26 @@ def any_dims(self: Tensor, dim: list[int] | None, keepdim: bool) -> Tensor:
 
 # all(Tensor self) -> Tensor
 def all_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    return new_result(plan, self_.all())
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        return new_result(plan, self_.all())
+    except Exception as error:
+        name_kernel(error, "aten::all", "CUDA")
+        raise
 
 
 # all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def all_all_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, kind="truth")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.all(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, kind="truth")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.all(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::all.all_out", "CUDA")
+        raise
 
 
 # all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
@@ -3059,18 +3432,26 @@ def argmin_default(self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 # max(Tensor self) -> Tensor
 def max_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, self_.max())
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, self_.max())
+    except Exception as error:
+        name_kernel(error, "aten::max", "CUDA")
+        raise
 
 
 # max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.max(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.max(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::max.unary_out", "CUDA")
+        raise
 
 
 # max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -3098,18 +3479,26 @@ def max_dim_max(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: 
 
 # min(Tensor self) -> Tensor
 def min_default(self: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    return new_result(plan, self_.min())
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        return new_result(plan, self_.min())
+    except Exception as error:
+        name_kernel(error, "aten::min", "CUDA")
+        raise
 
 
 # min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.min(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, nonempty=True, accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.min(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::min.unary_out", "CUDA")
+        raise
 
 
 # min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
@@ -3745,43 +4134,69 @@ def histogram_bin_ct_out(
 
 # mm(Tensor self, Tensor mat2) -> Tensor
 def mm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    self_, mat2_ = plan.operands
-    return new_result(plan, cp.matmul(self_, mat2_))
+    try:
+        plan = rules.gufunc(
+            "(m,k),(k,n)->(m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        return new_result(plan, cp.matmul(self_, mat2_))
+    except Exception as error:
+        name_kernel(error, "aten::mm", "CUDA")
+        raise
 
 
 # bmm(Tensor self, Tensor mat2) -> Tensor
 def bmm_default(self: Tensor, mat2: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    self_, mat2_ = plan.operands
-    return new_result(plan, cp.matmul(self_, mat2_))
+    try:
+        plan = rules.gufunc(
+            "(b,m,k),(b,k,n)->(b,m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        return new_result(plan, cp.matmul(self_, mat2_))
+    except Exception as error:
+        name_kernel(error, "aten::bmm", "CUDA")
+        raise
 
 
 # mv(Tensor self, Tensor vec) -> Tensor
 def mv_default(self: Tensor, vec: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    self_, vec_ = plan.operands
-    return new_result(plan, cp.matmul(self_, vec_))
+    try:
+        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+        self_, vec_ = plan.operands
+        return new_result(plan, cp.matmul(self_, vec_))
+    except Exception as error:
+        name_kernel(error, "aten::mv", "CUDA")
+        raise
 
 
 # dot(Tensor self, Tensor tensor) -> Tensor
 def dot_default(self: Tensor, tensor: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-    self_, tensor_ = plan.operands
-    return new_result(plan, cp.dot(self_, tensor_))
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_, tensor_ = plan.operands
+        return new_result(plan, cp.dot(self_, tensor_))
+    except Exception as error:
+        name_kernel(error, "aten::dot", "CUDA")
+        raise
 
 
 # vdot(Tensor self, Tensor other) -> Tensor
 def vdot_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.vdot(self_, other_))
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.vdot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "aten::vdot", "CUDA")
+        raise
 
 
 # linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor
@@ -3828,9 +4243,13 @@ def addr_default(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any
 
 # trace(Tensor self) -> Tensor
 def trace_default(self: Tensor) -> Tensor:
-    plan = rules.trace(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, cp.trace(self_))
+    try:
+        plan = rules.trace(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, cp.trace(self_))
+    except Exception as error:
+        name_kernel(error, "aten::trace", "CUDA")
+        raise
 
 
 # _linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()
@@ -6009,9 +6428,13 @@ def zero_default(self: Tensor) -> Tensor:
 
 # clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 def clone_default(self: Tensor, memory_format: MemoryFormat | None) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    (self_,) = plan.operands
-    return new_result(plan, self_)
+    try:
+        plan = rules.like(self.array, memory_format=memory_format)
+        (self_,) = plan.operands
+        return new_result(plan, self_)
+    except Exception as error:
+        name_kernel(error, "aten::clone", "CUDA")
+        raise
 
 
 # _assert_async(Tensor self) -> ()
@@ -6187,34 +6610,42 @@ def multinomial_default(self: Tensor, num_samples: int, replacement: bool, gener
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.add(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.add(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.out", "CUDA")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        cp.add(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            cp.add(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Tensor", "CUDA")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -6239,34 +6670,42 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.add(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.add(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::add.Scalar_out", "CUDA")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        cp.add(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            cp.add(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::add_.Scalar", "CUDA")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -6285,34 +6724,42 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def sub_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.subtract(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.subtract(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.out", "CUDA")
+        raise
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def sub__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        cp.subtract(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            cp.subtract(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Tensor", "CUDA")
+        raise
 
 
 # sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -6338,34 +6785,42 @@ def sub__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def sub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.subtract(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.subtract(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sub.Scalar_out", "CUDA")
+        raise
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def sub__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(
-        cp.subtract(
-            self_,
-            other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha, accepts_operands="integer floating complex")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(
+            cp.subtract(
+                self_,
+                other_ if alpha == 1 else cp.multiply(other_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sub_.Scalar", "CUDA")
+        raise
 
 
 # sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -6384,52 +6839,68 @@ def sub__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def rsub_Tensor_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.subtract(
-            other_,
-            self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(other.array, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.subtract(
+                other_,
+                self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Tensor_out", "CUDA")
+        raise
 
 
 # rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def rsub_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
-    other_, self_ = plan.operands
-    target = plan.target(out)
-    plan.store(
-        cp.subtract(
-            other_,
-            self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
-            out=plan.out(target),
-        ),
-        target,
-    )
-    return out
+    try:
+        plan = rules.pointwise(other, self.array, alpha=alpha, accepts_operands="integer floating complex")
+        other_, self_ = plan.operands
+        target = plan.target(out)
+        plan.store(
+            cp.subtract(
+                other_,
+                self_ if alpha == 1 else cp.multiply(self_, cp.asarray(alpha).astype(self_.dtype)),
+                out=plan.out(target),
+            ),
+            target,
+        )
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsub.Scalar_out", "CUDA")
+        raise
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.out", "CUDA")
+        raise
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Tensor", "CUDA")
+        raise
 
 
 # mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6453,20 +6924,28 @@ def mul__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mul.Scalar_out", "CUDA")
+        raise
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def mul__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::mul_.Scalar", "CUDA")
+        raise
 
 
 # mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6485,20 +6964,28 @@ def mul__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.out", "CUDA")
+        raise
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def div__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Tensor", "CUDA")
+        raise
 
 
 # div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6523,20 +7010,28 @@ def div__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def div_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::div.Scalar_out", "CUDA")
+        raise
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def div__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", exact_scalars=True)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.true_divide(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::div_.Scalar", "CUDA")
+        raise
 
 
 # div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6645,38 +7140,54 @@ def pow_Scalar_out(self: Any, exponent: Tensor, out: Tensor) -> Tensor:
 
 # maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def maximum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.maximum(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.maximum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::maximum.out", "CUDA")
+        raise
 
 
 # minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def minimum_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.minimum(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.minimum(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::minimum.out", "CUDA")
+        raise
 
 
 # atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atan2.out", "CUDA")
+        raise
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def atan2_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arctan2(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atan2_", "CUDA")
+        raise
 
 
 # atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6777,38 +7288,54 @@ def fmod__Scalar(self: Tensor, other: Any) -> Tensor:
 
 # fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmax_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.fmax(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.fmax(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::fmax.out", "CUDA")
+        raise
 
 
 # fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def fmin_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.fmin(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.fmin(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::fmin.out", "CUDA")
+        raise
 
 
 # hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::hypot.out", "CUDA")
+        raise
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypot_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.hypot(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::hypot_", "CUDA")
+        raise
 
 
 # hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6833,20 +7360,28 @@ def hypot__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::copysign.out", "CUDA")
+        raise
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def copysign__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::copysign_.Tensor", "CUDA")
+        raise
 
 
 # copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6871,20 +7406,28 @@ def copysign__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def copysign_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::copysign.Scalar_out", "CUDA")
+        raise
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def copysign__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="int_to_float", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.copysign(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::copysign_.Scalar", "CUDA")
+        raise
 
 
 # copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -6903,20 +7446,28 @@ def copysign__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def nextafter_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::nextafter.out", "CUDA")
+        raise
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def nextafter_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="no_opmath", accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.nextafter(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::nextafter_", "CUDA")
+        raise
 
 
 # nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -6968,29 +7519,41 @@ def logaddexp_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 # logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def logaddexp2_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.logaddexp2(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.logaddexp2(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::logaddexp2.out", "CUDA")
+        raise
 
 
 # gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gcd_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gcd.out", "CUDA")
+        raise
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gcd_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.gcd(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gcd_", "CUDA")
+        raise
 
 
 # gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -7015,20 +7578,28 @@ def gcd__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lcm_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lcm.out", "CUDA")
+        raise
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lcm_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.lcm(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lcm_", "CUDA")
+        raise
 
 
 # lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -7053,20 +7624,28 @@ def lcm__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_out(self: Tensor, min: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.out", "CUDA")
+        raise
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
 def clamp_min__default(self: Tensor, min: Any) -> Tensor:
-    plan = rules.pointwise(self.array, min, accepts="integer floating")
-    self_, min_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, min, accepts="integer floating")
+        self_, min_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min_", "CUDA")
+        raise
 
 
 # clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)
@@ -7085,20 +7664,28 @@ def clamp_min__default_dense(self: Tensor, min: Any) -> Tensor:
 
 # clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min.Tensor_out", "CUDA")
+        raise
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
 def clamp_min__Tensor(self: Tensor, min: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
-    self_, min_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, min.array, accepts="bool integer floating")
+        self_, min_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.maximum(self_, min_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_min_.Tensor", "CUDA")
+        raise
 
 
 # clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)
@@ -7123,20 +7710,28 @@ def clamp_min__Tensor_dense(self: Tensor, min: Tensor) -> Tensor:
 
 # clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_out(self: Tensor, max: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.out", "CUDA")
+        raise
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
 def clamp_max__default(self: Tensor, max: Any) -> Tensor:
-    plan = rules.pointwise(self.array, max, accepts="integer floating")
-    self_, max_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, max, accepts="integer floating")
+        self_, max_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max_", "CUDA")
+        raise
 
 
 # clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)
@@ -7155,20 +7750,28 @@ def clamp_max__default_dense(self: Tensor, max: Any) -> Tensor:
 
 # clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max.Tensor_out", "CUDA")
+        raise
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
 def clamp_max__Tensor(self: Tensor, max: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
-    self_, max_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, max.array, accepts="bool integer floating")
+        self_, max_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.minimum(self_, max_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::clamp_max_.Tensor", "CUDA")
+        raise
 
 
 # clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)
@@ -7295,29 +7898,41 @@ def ldexp_(self: Tensor, other: Tensor) -> Tensor:
 
 # where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def where_self_out(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.where(condition.array, self.array, other.array)
-    condition_, self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.where(condition_, self_, other_), target)
-    return out
+    try:
+        plan = rules.where(condition.array, self.array, other.array)
+        condition_, self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.where(condition_, self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::where.self_out", "CUDA")
+        raise
 
 
 # neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def neg_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.negative(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.negative(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::neg.out", "CUDA")
+        raise
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
 def neg_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.negative(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.negative(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::neg_", "CUDA")
+        raise
 
 
 # neg_(Tensor(a!) self) -> Tensor(a!)
@@ -7336,20 +7951,28 @@ def neg__dense(self: Tensor) -> Tensor:
 
 # abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def abs_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.absolute(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.absolute(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::abs.out", "CUDA")
+        raise
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
 def abs_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.absolute(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="complex_to_float", accepts="integer floating complex")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.absolute(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::abs_", "CUDA")
+        raise
 
 
 # abs_(Tensor(a!) self) -> Tensor(a!)
@@ -7368,20 +7991,28 @@ def abs__dense(self: Tensor) -> Tensor:
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.exp(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.exp(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::exp.out", "CUDA")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.exp(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::exp_", "CUDA")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -7400,20 +8031,28 @@ def exp__dense(self: Tensor) -> Tensor:
 
 # expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def expm1_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.expm1(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.expm1(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::expm1.out", "CUDA")
+        raise
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
 def expm1_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.expm1(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.expm1(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::expm1_", "CUDA")
+        raise
 
 
 # expm1_(Tensor(a!) self) -> Tensor(a!)
@@ -7432,20 +8071,28 @@ def expm1__dense(self: Tensor) -> Tensor:
 
 # log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.log(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.log(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log.out", "CUDA")
+        raise
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
 def log_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.log(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.log(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log_", "CUDA")
+        raise
 
 
 # log_(Tensor(a!) self) -> Tensor(a!)
@@ -7464,20 +8111,28 @@ def log__dense(self: Tensor) -> Tensor:
 
 # log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log1p_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.log1p(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.log1p(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log1p.out", "CUDA")
+        raise
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
 def log1p_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.log1p(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.log1p(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log1p_", "CUDA")
+        raise
 
 
 # log1p_(Tensor(a!) self) -> Tensor(a!)
@@ -7496,20 +8151,28 @@ def log1p__dense(self: Tensor) -> Tensor:
 
 # log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log2_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.log2(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.log2(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log2.out", "CUDA")
+        raise
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
 def log2_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.log2(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.log2(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log2_", "CUDA")
+        raise
 
 
 # log2_(Tensor(a!) self) -> Tensor(a!)
@@ -7528,20 +8191,28 @@ def log2__dense(self: Tensor) -> Tensor:
 
 # sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.sqrt(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.sqrt(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sqrt.out", "CUDA")
+        raise
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
 def sqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.sqrt(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.sqrt(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sqrt_", "CUDA")
+        raise
 
 
 # sqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -7560,20 +8231,28 @@ def sqrt__dense(self: Tensor) -> Tensor:
 
 # sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sin_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.sin(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.sin(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sin.out", "CUDA")
+        raise
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
 def sin_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.sin(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.sin(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sin_", "CUDA")
+        raise
 
 
 # sin_(Tensor(a!) self) -> Tensor(a!)
@@ -7592,20 +8271,28 @@ def sin__dense(self: Tensor) -> Tensor:
 
 # cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cos_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.cos(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.cos(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::cos.out", "CUDA")
+        raise
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
 def cos_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.cos(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.cos(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::cos_", "CUDA")
+        raise
 
 
 # cos_(Tensor(a!) self) -> Tensor(a!)
@@ -7624,20 +8311,28 @@ def cos__dense(self: Tensor) -> Tensor:
 
 # tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.tan(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.tan(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::tan.out", "CUDA")
+        raise
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
 def tan_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.tan(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.tan(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::tan_", "CUDA")
+        raise
 
 
 # tan_(Tensor(a!) self) -> Tensor(a!)
@@ -7656,20 +8351,28 @@ def tan__dense(self: Tensor) -> Tensor:
 
 # tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def tanh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.tanh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.tanh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::tanh.out", "CUDA")
+        raise
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
 def tanh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.tanh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.tanh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::tanh_", "CUDA")
+        raise
 
 
 # tanh_(Tensor(a!) self) -> Tensor(a!)
@@ -7688,20 +8391,28 @@ def tanh__dense(self: Tensor) -> Tensor:
 
 # reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def reciprocal_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal.out", "CUDA")
+        raise
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
 def reciprocal_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.reciprocal(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::reciprocal_", "CUDA")
+        raise
 
 
 # reciprocal_(Tensor(a!) self) -> Tensor(a!)
@@ -7720,20 +8431,28 @@ def reciprocal__dense(self: Tensor) -> Tensor:
 
 # rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rsqrt_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt.out", "CUDA")
+        raise
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
 def rsqrt_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.reciprocal(cp.sqrt(self_), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::rsqrt_", "CUDA")
+        raise
 
 
 # rsqrt_(Tensor(a!) self) -> Tensor(a!)
@@ -7770,20 +8489,28 @@ def sigmoid_(self: Tensor) -> Tensor:
 
 # floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def floor_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.floor(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.floor(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::floor.out", "CUDA")
+        raise
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
 def floor_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.floor(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.floor(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::floor_", "CUDA")
+        raise
 
 
 # floor_(Tensor(a!) self) -> Tensor(a!)
@@ -7802,20 +8529,28 @@ def floor__dense(self: Tensor) -> Tensor:
 
 # ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def ceil_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.ceil(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.ceil(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ceil.out", "CUDA")
+        raise
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
 def ceil_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.ceil(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.ceil(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ceil_", "CUDA")
+        raise
 
 
 # ceil_(Tensor(a!) self) -> Tensor(a!)
@@ -7834,20 +8569,28 @@ def ceil__dense(self: Tensor) -> Tensor:
 
 # trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trunc_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.trunc(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.trunc(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trunc.out", "CUDA")
+        raise
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
 def trunc_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.trunc(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.trunc(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::trunc_", "CUDA")
+        raise
 
 
 # trunc_(Tensor(a!) self) -> Tensor(a!)
@@ -7920,20 +8663,28 @@ def sign_(self: Tensor) -> Tensor:
 
 # asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asin_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arcsin(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arcsin(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::asin.out", "CUDA")
+        raise
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
 def asin_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arcsin(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arcsin(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::asin_", "CUDA")
+        raise
 
 
 # asin_(Tensor(a!) self) -> Tensor(a!)
@@ -7952,20 +8703,28 @@ def asin__dense(self: Tensor) -> Tensor:
 
 # acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acos_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arccos(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arccos(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::acos.out", "CUDA")
+        raise
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
 def acos_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arccos(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arccos(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::acos_", "CUDA")
+        raise
 
 
 # acos_(Tensor(a!) self) -> Tensor(a!)
@@ -7984,20 +8743,28 @@ def acos__dense(self: Tensor) -> Tensor:
 
 # atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arctan(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arctan(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atan.out", "CUDA")
+        raise
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
 def atan_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arctan(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arctan(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atan_", "CUDA")
+        raise
 
 
 # atan_(Tensor(a!) self) -> Tensor(a!)
@@ -8016,20 +8783,28 @@ def atan__dense(self: Tensor) -> Tensor:
 
 # sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def sinh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.sinh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.sinh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sinh.out", "CUDA")
+        raise
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
 def sinh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.sinh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.sinh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::sinh_", "CUDA")
+        raise
 
 
 # sinh_(Tensor(a!) self) -> Tensor(a!)
@@ -8048,20 +8823,28 @@ def sinh__dense(self: Tensor) -> Tensor:
 
 # cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def cosh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.cosh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.cosh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::cosh.out", "CUDA")
+        raise
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
 def cosh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.cosh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.cosh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::cosh_", "CUDA")
+        raise
 
 
 # cosh_(Tensor(a!) self) -> Tensor(a!)
@@ -8080,20 +8863,28 @@ def cosh__dense(self: Tensor) -> Tensor:
 
 # asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def asinh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::asinh.out", "CUDA")
+        raise
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
 def asinh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arcsinh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::asinh_", "CUDA")
+        raise
 
 
 # asinh_(Tensor(a!) self) -> Tensor(a!)
@@ -8112,20 +8903,28 @@ def asinh__dense(self: Tensor) -> Tensor:
 
 # acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def acosh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arccosh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arccosh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::acosh.out", "CUDA")
+        raise
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
 def acosh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arccosh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arccosh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::acosh_", "CUDA")
+        raise
 
 
 # acosh_(Tensor(a!) self) -> Tensor(a!)
@@ -8144,20 +8943,28 @@ def acosh__dense(self: Tensor) -> Tensor:
 
 # atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def atanh_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.arctanh(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.arctanh(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::atanh.out", "CUDA")
+        raise
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
 def atanh_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.arctanh(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.arctanh(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::atanh_", "CUDA")
+        raise
 
 
 # atanh_(Tensor(a!) self) -> Tensor(a!)
@@ -8194,20 +9001,28 @@ def exp2_(self: Tensor) -> Tensor:
 
 # log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def log10_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.log10(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.log10(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::log10.out", "CUDA")
+        raise
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
 def log10_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.log10(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.log10(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::log10_", "CUDA")
+        raise
 
 
 # log10_(Tensor(a!) self) -> Tensor(a!)
@@ -8226,20 +9041,28 @@ def log10__dense(self: Tensor) -> Tensor:
 
 # deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def deg2rad_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad.out", "CUDA")
+        raise
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
 def deg2rad_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.multiply(self_, 0.017453292519943295, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::deg2rad_", "CUDA")
+        raise
 
 
 # deg2rad_(Tensor(a!) self) -> Tensor(a!)
@@ -8258,20 +9081,28 @@ def deg2rad__dense(self: Tensor) -> Tensor:
 
 # rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def rad2deg_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg.out", "CUDA")
+        raise
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
 def rad2deg_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float", accepts="floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.multiply(self_, 57.29577951308232, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::rad2deg_", "CUDA")
+        raise
 
 
 # rad2deg_(Tensor(a!) self) -> Tensor(a!)
@@ -8371,20 +9202,28 @@ def isinf_out(self: Tensor, out: Tensor) -> Tensor:
 
 # isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isposinf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.equal(self_, math.inf, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.equal(self_, math.inf, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isposinf.out", "CUDA")
+        raise
 
 
 # isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isneginf_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.equal(self_, -math.inf, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool", accepts="bool integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.equal(self_, -math.inf, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isneginf.out", "CUDA")
+        raise
 
 
 # signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
@@ -8416,20 +9255,28 @@ def polar_out(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
 
 # relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def relu_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::relu.out", "CUDA")
+        raise
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
 def relu_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="integer floating")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="integer floating")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.maximum(self_, 0, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::relu_", "CUDA")
+        raise
 
 
 # relu_(Tensor(a!) self) -> Tensor(a!)
@@ -8466,20 +9313,28 @@ def gelu_(self: Tensor, approximate: str) -> Tensor:
 
 # bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_not_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.invert(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.invert(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not.out", "CUDA")
+        raise
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
 def bitwise_not_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, accepts="bool integer")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.invert(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, accepts="bool integer")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.invert(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_not_", "CUDA")
+        raise
 
 
 # bitwise_not_(Tensor(a!) self) -> Tensor(a!)
@@ -8516,29 +9371,41 @@ def logical_not_(self: Tensor) -> Tensor:
 
 # isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def isnan_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="bool")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.not_equal(self_, self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="bool")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.not_equal(self_, self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::isnan.out", "CUDA")
+        raise
 
 
 # bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_and__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and_.Tensor", "CUDA")
+        raise
 
 
 # bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8563,47 +9430,67 @@ def bitwise_and__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_out", "CUDA")
+        raise
 
 
 # bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_and__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and_.Scalar", "CUDA")
+        raise
 
 
 # bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_and_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_and(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_and.Scalar_Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_or__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or_.Tensor", "CUDA")
+        raise
 
 
 # bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8628,47 +9515,67 @@ def bitwise_or__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_out", "CUDA")
+        raise
 
 
 # bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_or__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or_.Scalar", "CUDA")
+        raise
 
 
 # bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_or_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_or(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_or.Scalar_Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def bitwise_xor__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor_.Tensor", "CUDA")
+        raise
 
 
 # bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8693,29 +9600,41 @@ def bitwise_xor__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_out", "CUDA")
+        raise
 
 
 # bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def bitwise_xor__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor_.Scalar", "CUDA")
+        raise
 
 
 # bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def bitwise_xor_Scalar_Tensor_out(self: Any, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self, other.array, accepts="bool integer")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self, other.array, accepts="bool integer")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.bitwise_xor(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bitwise_xor.Scalar_Tensor_out", "CUDA")
+        raise
 
 
 # bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
@@ -8936,20 +9855,28 @@ def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::eq.Tensor_out", "CUDA")
+        raise
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def eq__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::eq_.Tensor", "CUDA")
+        raise
 
 
 # eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -8973,20 +9900,28 @@ def eq__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def eq_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::eq.Scalar_out", "CUDA")
+        raise
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def eq__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::eq_.Scalar", "CUDA")
+        raise
 
 
 # eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9005,20 +9940,28 @@ def eq__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ne.Tensor_out", "CUDA")
+        raise
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ne__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ne_.Tensor", "CUDA")
+        raise
 
 
 # ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9042,20 +9985,28 @@ def ne__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ne_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ne.Scalar_out", "CUDA")
+        raise
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ne__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.not_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ne_.Scalar", "CUDA")
+        raise
 
 
 # ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9074,20 +10025,28 @@ def ne__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.less(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lt.Tensor_out", "CUDA")
+        raise
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def lt__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lt_.Tensor", "CUDA")
+        raise
 
 
 # lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9112,20 +10071,28 @@ def lt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def lt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.less(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::lt.Scalar_out", "CUDA")
+        raise
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def lt__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::lt_.Scalar", "CUDA")
+        raise
 
 
 # lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9144,20 +10111,28 @@ def lt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::le.Tensor_out", "CUDA")
+        raise
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def le__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::le_.Tensor", "CUDA")
+        raise
 
 
 # le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9182,20 +10157,28 @@ def le__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def le_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::le.Scalar_out", "CUDA")
+        raise
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def le__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.less_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::le_.Scalar", "CUDA")
+        raise
 
 
 # le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9214,20 +10197,28 @@ def le__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gt.Tensor_out", "CUDA")
+        raise
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def gt__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gt_.Tensor", "CUDA")
+        raise
 
 
 # gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9252,20 +10243,28 @@ def gt__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def gt_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::gt.Scalar_out", "CUDA")
+        raise
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def gt__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.greater(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::gt_.Scalar", "CUDA")
+        raise
 
 
 # gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9284,20 +10283,28 @@ def gt__Scalar_dense(self: Tensor, other: Any) -> Tensor:
 
 # ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ge.Tensor_out", "CUDA")
+        raise
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def ge__Tensor(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ge_.Tensor", "CUDA")
+        raise
 
 
 # ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -9322,20 +10329,28 @@ def ge__Tensor_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 def ge_Scalar_out(self: Tensor, other: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::ge.Scalar_out", "CUDA")
+        raise
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 def ge__Scalar(self: Tensor, other: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.greater_equal(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "aten::ge_.Scalar", "CUDA")
+        raise
 
 
 # ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -9690,11 +10705,15 @@ def special_xlog1py_other_scalar_out(self: Tensor, other: Any, out: Tensor) -> T
 
 # sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def sum_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.sum(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.sum(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::sum.out", "CUDA")
+        raise
 
 
 # sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -9708,11 +10727,15 @@ def sum_IntList_out(self: Tensor, dim: list[int] | None, keepdim: bool, dtype: D
 
 # prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 def prod_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_.prod(), target)
-    return out
+    try:
+        plan = rules.reduce(self.array, None, False, compute_dtype=dtype, kind="int_to_long")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_.prod(), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::prod.out", "CUDA")
+        raise
 
 
 # prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -10086,53 +11109,79 @@ def histc_out(self: Tensor, bins: int, min: Any, max: Any, out: Tensor) -> Tenso
 
 # mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k,n)->(m,n)", self.array, mat2.array, accepts="integer floating complex", batched=False)
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_), target)
-    return out
+    try:
+        plan = rules.gufunc(
+            "(m,k),(k,n)->(m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.matmul(self_, mat2_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mm.out", "CUDA")
+        raise
 
 
 # bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc(
-        "(b,m,k),(b,k,n)->(b,m,n)",
-        self.array,
-        mat2.array,
-        accepts="integer floating complex",
-        batched=False,
-    )
-    self_, mat2_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.matmul(self_, mat2_), target)
-    return out
+    try:
+        plan = rules.gufunc(
+            "(b,m,k),(b,k,n)->(b,m,n)",
+            self.array,
+            mat2.array,
+            accepts="integer floating complex",
+            batched=False,
+        )
+        self_, mat2_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.matmul(self_, mat2_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::bmm.out", "CUDA")
+        raise
 
 
 # mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
-    self_, vec_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.matmul(self_, vec_), target)
-    return out
+    try:
+        plan = rules.gufunc("(m,k),(k)->(m)", self.array, vec.array, accepts="integer floating complex", batched=False)
+        self_, vec_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.matmul(self_, vec_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::mv.out", "CUDA")
+        raise
 
 
 # dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
-    self_, tensor_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.dot(self_, tensor_), target)
-    return out
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, tensor.array, accepts="integer floating complex", batched=False)
+        self_, tensor_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.dot(self_, tensor_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::dot.out", "CUDA")
+        raise
 
 
 # vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.vdot(self_, other_), target)
-    return out
+    try:
+        plan = rules.gufunc("(n),(n)->()", self.array, other.array, accepts="integer floating complex", batched=False)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.vdot(self_, other_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::vdot.out", "CUDA")
+        raise
 
 
 # linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)
@@ -10248,11 +11297,15 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Any, alpha: Any) -> Te
 
 # trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def trace_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.trace(self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(cp.trace(self_), target)
-    return out
+    try:
+        plan = rules.trace(self.array)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(cp.trace(self_), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::trace.out", "CUDA")
+        raise
 
 
 # linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False,
@@ -11748,11 +12801,15 @@ def zero_(self: Tensor) -> Tensor:
 
 # clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
 def clone_out(self: Tensor, memory_format: MemoryFormat | None, out: Tensor) -> Tensor:
-    plan = rules.like(self.array, memory_format=memory_format)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(self_, target)
-    return out
+    try:
+        plan = rules.like(self.array, memory_format=memory_format)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(self_, target)
+        return out
+    except Exception as error:
+        name_kernel(error, "aten::clone.out", "CUDA")
+        raise
 
 
 # uniform.out(Tensor self, float from=0, float to=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)

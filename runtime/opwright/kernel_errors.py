@@ -13,12 +13,13 @@ import linecache
 import sys
 import textwrap
 import tokenize
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any, Final
 
 from opwright.errors import ContractError
 
-__all__ = ["gradient_text", "recorded_by", "shown", "wrong_result"]
+__all__ = ["gradient_text", "name_kernel", "recorded_by", "shown", "wrong_result"]
 
 _DEEPEST: Final = 8  # shims are called from checks, and these from little
 _CHECKS: Final = (
@@ -45,6 +46,17 @@ def wrong_result(problem: str, what: str = "kernel") -> ContractError:
                 f"Declaration: {operator.name}{operator.declaration}{where}"
             )
     return ContractError(f"a {what} {problem}")
+
+
+def name_kernel(error: Exception, name: str, key: str) -> None:
+    """Note on an error which operator's expression raised it, for which key, and where that is declared."""
+    from opwright.dispatcher import operators
+
+    operator = operators.get(name)
+    if operator is None or name in str(error):
+        return
+    where = f", declared at {operator.where}" if operator.where else ""
+    error.add_note(f"In the kernel of {name} for {key}{where}: {name}{operator.declaration}")
 
 
 def recorded_by(node: Any) -> str:
@@ -146,8 +158,16 @@ def _kernel_text(frame: FrameType) -> str:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and node.lineno <= at <= (node.end_lineno or at) and _name_of(node) in _CHECKS
     ]
+    running = _running(frame)
+    calls = [call for call in calls if (call.lineno, call.col_offset) == running] or calls
     inner = _inner(calls[-1], values) if calls else None
     return "" if inner is None else ast.unparse(inner)
+
+
+def _running(frame: FrameType) -> tuple[int, int] | None:
+    """Where the call that a frame is in begins, in the function's own lines: a line may hold several."""
+    line, _, column, _ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return None if line is None or column is None else (line - frame.f_code.co_firstlineno + 1, column)
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:

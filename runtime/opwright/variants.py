@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import opwright
 from opwright.autograd.recording import check_out
+from opwright.forms import Form
 from opwright.layouts import contiguous_strides
-from opwright.metadata import Form, Plan
+from opwright.metadata import Plan
 from opwright.tensor import Tensor
 
 __all__ = ["copy_written", "write_out", "write_outs", "write_self"]

@@ -37,6 +37,10 @@ def wrong_composite(x, n):
     return (None, "text", [x], (x, x))[n % 4]
 
 
+def raising(x):
+    raise ValueError("of its own")
+
+
 def some_positive(x):
     return x[x > 0]
 
@@ -99,6 +103,30 @@ BY_RULE = """
   meta: like(xs[0])
   dispatch:
     CPU: xp.add(xs[0], xs[1])
+- func: NS::first_wrong(Tensor x) -> (Tensor, Tensor)
+  meta: like(x), like(x)
+  dispatch:
+    CPU: xp.sum(x), xp.positive(x)
+- func: NS::second_wrong(Tensor x) -> (Tensor, Tensor)
+  meta: like(x), like(x)
+  dispatch:
+    CPU: xp.positive(x), xp.sum(x)
+- func: NS::taken(Tensor x, int n) -> Tensor
+  dispatch:
+    CPU: xp.take(x, n)
+- func: NS::taken_twice(Tensor x, int n) -> Tensor
+  dispatch:
+    CompositeImplicitAutograd: taken(x, n) * 2
+- func: NS::one_for_two(Tensor x) -> (Tensor, Tensor)
+  dispatch:
+    CompositeImplicitAutograd: x * 2
+- func: NS::real_part(Tensor(a) x) -> Tensor(a)
+  meta: view
+  dispatch:
+    CPU: x.real
+- func: NS::raising(Tensor x) -> Tensor
+  dispatch:
+    CPU: raising
 - func: NS::some_positive(Tensor x) -> Tensor
   tags: dynamic_output_shape
   dispatch:
@@ -203,6 +231,27 @@ def test_backward_functions(ops: Any, name: str, number: int) -> None:
     _assert_named(error, operator, f"{name.title()}Backward0")
 
 
+@pytest.mark.parametrize("name", ["first_wrong", "second_wrong"])
+def test_of_several_expressions_the_one_that_is_wrong_is_shown(ops: Any, name: str) -> None:
+    with pytest.raises(RuntimeError, match=r"the kernel for CPU, `np.sum\(x_?(\.array)?\)`, returned shape \[\]"):
+        getattr(ops, name)(opwright.ones(2, 3))
+
+
+@pytest.mark.parametrize("x", [opwright.ones(2, 3), np.ones((2, 3))], ids=["Tensor", "array"])
+def test_errors_raised_by_kernels_say_which_operator(ops: Any, x: Any) -> None:
+    """NumPy's errors and those of a project's own functions keep their class and text, and get a note."""
+    for name, kind, args, key in (("taken", IndexError, (9,), "CPU"), ("raising", ValueError, (), "CPU")):
+        operator = getattr(ops, name).default
+        with pytest.raises(kind) as error:
+            operator(x, *args)
+        (note,) = error.value.__notes__
+        assert note.startswith(f"In the kernel of {operator.name} for {key}, declared at ops.yaml:")
+    with pytest.raises(IndexError) as error:
+        ops.taken_twice(x, 9)
+    inner, outer = error.value.__notes__
+    assert ops.taken.default.name in inner and f"{ops.taken_twice.default.name} for CompositeImplicit" in outer
+
+
 def test_a_fake_by_hand_makes_sizes_that_depend_on_data(ops: Any) -> None:
     """`get_ctx()` works in a `Meta:` kernel of a schema file, with fixed, symbolic and unbacked sizes."""
     assert ops.some_positive(opwright.tensor([[1.0, -1.0, 2.0]])).tolist() == [1.0, 2.0]
@@ -218,3 +267,15 @@ def test_a_fake_by_hand_makes_sizes_that_depend_on_data(ops: Any) -> None:
     with FakeTensorMode(), pytest.raises(opwright.errors.DynamicOutputShapeError, match="some_positive"):
         ops.some_positive(opwright.ones(2))
     opwright.library.opcheck(ops.some_positive.default, (opwright.tensor([1.0, -1.0]),))
+
+
+def test_expressions_over_operators_give_what_is_declared(ops: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"must return 2 values \(Tensor, Tensor\), but returned Tensor"):
+        ops.one_for_two(opwright.ones(2, 3))
+
+
+def test_views_that_arrays_without_data_do_not_have(ops: Any) -> None:
+    assert ops.real_part(opwright.ones(2)).tolist() == [1.0, 1.0]
+    with FakeTensorMode(), pytest.raises(opwright.errors.FakeKernelError, match=r"a kernel used \.real") as error:
+        ops.real_part(opwright.ones(2))
+    assert ops.real_part.default.name in error.value.__notes__[0]

@@ -91,6 +91,7 @@ def problems(name: str, ours: Call, theirs: Call, *, is_method: bool, takes_self
                 other = works(theirs, *converted(args, named, to_torch))
                 if mine is not other:
                     found.append(f"{name}: {spelling}= for {names[position]} {'is not' if other else 'is'} taken")
+        break  # the one with the most arguments that works: those with fewer find nothing more
     return [each for each in dict.fromkeys(found) if not any(re.fullmatch(known, each) for known in KEYWORDS)]
 
 

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_blocks import PRINTED
 
 ROOT = Path(__file__).parents[2]
-PRINTED = ("errors.md", "rules.md")  # by commands, whose tests try what these pages show
 PAGES = [
     path
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

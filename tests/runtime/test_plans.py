@@ -11,7 +11,7 @@ import pytest
 import opwright
 from opwright import construction, dtypes, rules
 from opwright.dtypes import bfloat16, float32, int64
-from opwright.metadata import Forms
+from opwright.forms import Forms
 from opwright.storage import storage_of
 from opwright.tensor import wrap
 

@@ -24,16 +24,16 @@ from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import fill_comment, formula_lines, quoted
 from opwright_codegen.names import BuiltinNames, Namer
 from opwright_codegen.schema import Argument, SchemaKind
-from opwright_codegen.targets.shims import returned, spelled
+from opwright_codegen.targets.shims import guarded, returned, spelled
 from opwright_codegen.views import NamespaceView, OperatorView, signature
 
 __all__ = ["TEMPLATE", "composite_names", "context"]
 
 TEMPLATE = "composites.py.j2"
 RESERVED = (
-    "Any", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence", "Tensor",
-    "annotations", "builtins", "complex", "copy_written", "dtypes", "item", "math", "ops", "result", "write_out",
-    "write_outs", "write_self", "zip",
+    "Any", "DType", "DTypeLike", "Device", "Exception", "Generator", "Layout", "MemoryFormat", "Scalar", "Sequence",
+    "Tensor", "annotations", "builtins", "complex", "copy_written", "dtypes", "error", "item", "math", "name_kernel",
+    "ops", "result", "write_out", "write_outs", "write_self", "zip",
 )  # fmt: skip
 
 
@@ -86,7 +86,8 @@ def _composite(binding: Binding, name: str, view: NamespaceView, builtins: Built
             formula = spelled(formula, {}, view.calls)
             before = f"result: {given} = " if schema.returns else ""
             last = ["return result"] if schema.returns else []
-            statements = [formula_lines(formula, spelling, 4, before), *last]
+            body = [formula_lines(formula, spelling, 8, before), *last]
+            statements = guarded(body, binding.view.name, binding.key)
         case _:
             raise AssertionError("kernels of modules are called where they are")
     return Composite(fill_comment(binding.view.declaration), signature(name, parameters, given), tuple(statements))

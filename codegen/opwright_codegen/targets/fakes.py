@@ -34,6 +34,11 @@ BACKEND = Backend("Meta", "array_module", "", has_plain_arrays=False)
 class _FakeBuilder(ShimBuilder):
     """Builds the fake of one binding."""
 
+    @property
+    def indent(self) -> int:
+        """The column of its statements: rules word their errors, and kernels run as they do on arrays with data."""
+        return 4 if isinstance(self.binding.meta, Plans) else super().indent
+
     def mentioned(self) -> set[str]:
         """The arguments whose arrays it needs: all tensors, since each has a place."""
         if isinstance(self.binding.meta, Plans):

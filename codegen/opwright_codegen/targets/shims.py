@@ -18,17 +18,17 @@ from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.dense import DenseFacts
 from opwright_codegen.views import signature
 
-__all__ = ["RESERVED", "ShimBuilder", "ShimNames", "returned", "spelled"]
+__all__ = ["RESERVED", "ShimBuilder", "ShimNames", "guarded", "returned", "spelled"]
 
 # What shims use beside their arguments.
 RESERVED = (
-    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Generator", "Layout", "MemoryFormat", "NDArray",
-    "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_", "annotations", "array_module",
-    "builtins", "complex", "cp", "dtypes", "fake", "fake_like", "float", "int", "item", "made", "math", "ndarray",
-    "fake_kernel", "new_fake", "new_place", "new_result", "new_results", "np", "number_of", "place", "place_of",
-    "place_of_first", "plain_dtypes",
-    "plan", "plan_of", "plans", "plans_of", "result", "results", "results_of", "rules", "target",
-    "type", "wrap", "wrap_list", "wrap_result", "wrap_view", "wrap_views", "zip",
+    "Any", "DENSE_CPU", "DENSE_CUDA", "DType", "DTypeLike", "Device", "Exception", "Generator", "Layout",
+    "MemoryFormat", "NDArray", "OverflowError", "Scalar", "Sequence", "Tensor", "TypeError", "ValueError", "_",
+    "annotations", "array_module", "builtins", "complex", "cp", "dtypes", "error", "fake", "fake_kernel", "fake_like",
+    "float", "int", "item", "made", "math", "name_kernel", "ndarray", "new_fake", "new_place", "new_result",
+    "new_results", "np", "number_of", "place", "place_of", "place_of_first", "plain_dtypes", "plan", "plan_of", "plans",
+    "plans_of", "result", "results", "results_of", "rules", "target", "type", "wrap", "wrap_list", "wrap_result",
+    "wrap_view", "wrap_views", "zip",
 )  # fmt: skip
 
 
@@ -109,8 +109,21 @@ class ShimBuilder:
 
     # -- the general shim
 
+    @property
+    def indent(self) -> int:
+        """The column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
+        match self.binding.kernel:
+            case Named(function):
+                return 4 if function.module.startswith("opwright.") else 8
+            case _:
+                return 8
+
     def statements(self) -> list[str]:
         """The body of the general shim."""
+        return guarded(self.body(), self.view.name, self.binding.key) if self.indent > 4 else self.body()
+
+    def body(self) -> list[str]:
+        """Its statements, as they are laid out at `indent`."""
         meta = self.binding.meta
         if isinstance(meta, ViewOf):
             return [*self.unwrapped(), *self._view_statements(meta)]
@@ -137,7 +150,7 @@ class ShimBuilder:
                     text = f"None if {name} is None else [item.array for item in {name}]"
                 case _:
                     continue
-            found.append(operation(text, ("if", "else"), 4, f"{self.arrays[argument.name]} = "))
+            found.append(operation(text, ("if", "else"), self.indent, f"{self.arrays[argument.name]} = "))
         return found
 
     def _planned_by(self) -> set[str]:
@@ -172,7 +185,7 @@ class ShimBuilder:
         spelling = self.spelling(given)
         formulas = self.plan_formulas(meta)
         statements += [
-            formula_lines(formula, spelling, 4, f"{name} = ")
+            formula_lines(formula, spelling, self.indent, f"{name} = ")
             for name, formula in zip(
                 names if len(formulas) == len(names) else [", ".join(names)], formulas, strict=True
             )
@@ -269,19 +282,19 @@ class ShimBuilder:
         return tensors <= operands_broadcast(formula)
 
     def _statement(self, arguments: Mapping[str, str], before: str, after: str, out: str = "") -> str:
-        return formula_lines(self._call(out), self.spelling(arguments), 4, before, after)
+        return formula_lines(self._call(out), self.spelling(arguments), self.indent, before, after)
 
     def _list_result(self, arguments: Mapping[str, str]) -> list[str]:
         call = Call(Verbatim("new_results"), (Verbatim("plans"), self._call()))
-        return [formula_lines(call, self.spelling(arguments), 4, "return ")]
+        return [formula_lines(call, self.spelling(arguments), self.indent, "return ")]
 
     def _functional(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         if len(plans) == 1:
             call = Call(Verbatim("new_result"), (Verbatim(plans[0]), self._call()))
-            return [formula_lines(call, self.spelling(arguments), 4, "return ")]
+            return [formula_lines(call, self.spelling(arguments), self.indent, "return ")]
         results = [f"result{i}" for i in range(len(plans))]
         wrapped = [f"new_result({p}, {r})" for p, r in zip(plans, results, strict=True)]
-        return [*self._results(results, arguments), returned(wrapped)]
+        return [*self._results(results, arguments), returned(wrapped, self.indent)]
 
     def _results(self, names: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         """Several results: a formula each, or what the kernel returns, unpacked."""
@@ -289,9 +302,9 @@ class ShimBuilder:
         formulas = result_formulas(kernel, len(names)) if isinstance(kernel, Inline) else None
         if formulas is None:
             call = Call(Verbatim("results_of"), (self._call(), Verbatim(str(len(names)))))
-            return [formula_lines(call, self.spelling(arguments), 4, f"{', '.join(names)} = ")]
+            return [formula_lines(call, self.spelling(arguments), self.indent, f"{', '.join(names)} = ")]
         spelling = self.spelling(arguments)
-        return [formula_lines(f, spelling, 4, f"{n} = ") for n, f in zip(names, formulas, strict=True)]
+        return [formula_lines(f, spelling, self.indent, f"{n} = ") for n, f in zip(names, formulas, strict=True)]
 
     def _written(self, plans: Sequence[str], arguments: Mapping[str, str]) -> list[str]:
         written = [self.own[a.name] for a in self.schema.mutated_arguments]
@@ -300,7 +313,7 @@ class ShimBuilder:
             call = Call(Verbatim("plan.store"), (self._call("plan.out(target)"), Verbatim("target")))
             return [
                 f"target = plan.{take}({written[0]})",
-                formula_lines(call, self.spelling(arguments), 4),
+                formula_lines(call, self.spelling(arguments), self.indent),
                 f"return {written[0]}",
             ]
         numbered = list(zip(plans, written, range(len(plans)), strict=True))
@@ -308,7 +321,7 @@ class ShimBuilder:
             *(f"target{i} = {plan}.{take}({name})" for plan, name, i in numbered),
             *self._results([f"result{i}" for i in range(len(plans))], arguments),
             *(f"{plan}.store(result{i}, target{i})" for plan, _, i in numbered),
-            returned(written),
+            returned(written, self.indent),
         ]
 
     # -- without plans
@@ -319,9 +332,10 @@ class ShimBuilder:
         if len(self.schema.returns) == 1:
             wrapper = "wrap_views" if self.schema.returns[0].type.is_list_like else "wrap_view"
             call = Call(Verbatim(wrapper), (Verbatim(base), self._call()))
-            return [formula_lines(call, self.spelling(given), 4, "return ")]
+            return [formula_lines(call, self.spelling(given), self.indent, "return ")]
         results = [f"result{i}" for i in range(len(self.schema.returns))]
-        return [*self._results(results, given), returned([f"wrap_view({base}, {name})" for name in results])]
+        wrapped = [f"wrap_view({base}, {name})" for name in results]
+        return [*self._results(results, given), returned(wrapped, self.indent)]
 
     def _direct(self) -> list[str]:
         """The kernel makes all its results, or writes them all."""
@@ -330,17 +344,17 @@ class ShimBuilder:
         if not returns or returns[0].is_write:
             names = {a.annotations: self.own[a.name] for a in self.schema.mutated_arguments}
             written = [names[r.annotations] for r in returns]
-            return [self._statement(given, "", ""), *([returned(written)] if written else [])]
+            return [self._statement(given, "", ""), *([returned(written, self.indent)] if written else [])]
         if len(returns) > 1:
             results = [f"result{i}" for i in range(len(returns))]
             wrapped = [_wrapped(name, r) for name, r in zip(results, returns, strict=True)]
-            return [*self._results(results, given), returned(wrapped)]
+            return [*self._results(results, given), returned(wrapped, self.indent)]
         wrapper, *more = _wrapper(returns[0])
         call = Call(Verbatim(wrapper), (self._call(), *map(Verbatim, more)))
         if returns[0].type.is_tensor_like:
-            return [formula_lines(call, self.spelling(given), 4, "return ")]
+            return [formula_lines(call, self.spelling(given), self.indent, "return ")]
         kind = annotation(returns[0].type, self.builtins, side=Side.RESULT)
-        return [formula_lines(call, self.spelling(given), 4, f"result: {kind} = "), "return result"]
+        return [formula_lines(call, self.spelling(given), self.indent, f"result: {kind} = "), "return result"]
 
 
 def _numbered(outputs: int) -> list[str]:
@@ -360,7 +374,20 @@ def _wrapper(found: Return) -> tuple[str, ...]:
     return ("wrap_list",) if found.type.is_list_like else ("wrap_result",)
 
 
-def returned(values: Sequence[str]) -> str:
+def returned(values: Sequence[str], indent: int = 4) -> str:
     """The statement that returns several results, an item a line where they are long."""
     text = f"return {', '.join(values)}"
-    return text if len(text) + 4 <= LINE else bracketed("return (", values, ")", 4)
+    return text if len(text) + indent <= LINE else bracketed("return (", values, ")", indent)
+
+
+def guarded(statements: Sequence[str], operator: str, key: str) -> list[str]:
+    """The statements, laid out at column 8, in a `try` that has errors say which kernel raised them: that costs a call
+    that works nothing."""
+    handler = f"name_kernel(error, {quoted(operator)}, {quoted(key)})"
+    return [
+        "try:",
+        *(f"    {line}" for line in statements),
+        "except Exception as error:",
+        f"    {handler}",
+        "    raise",
+    ]

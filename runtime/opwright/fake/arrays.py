@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from opwright import devices, keys, layouts
 from opwright.devices import Backend, Device, backend_named, element_strides
 from opwright.dtypes import DType, int64
-from opwright.errors import DataDependentOutputError
+from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright.layouts import Shape
 from opwright.sizes import from_front, guard_or_false
 from opwright.storage import odd_bit
@@ -80,6 +80,10 @@ class _Flags:
 _ROW_MAJOR, _OTHER = _Flags(True), _Flags(False)
 
 
+class NoDataError(FakeKernelError, AttributeError):
+    """What arrays without data do not have."""
+
+
 class MetaArray:
     """An array without data: sizes, strides and offset in its memory (in bytes, as NumPy counts), dtype and place.
 
@@ -95,6 +99,14 @@ class MetaArray:
     offset: int
     base: MetaArray | None
     constant: Any  # of `tensor(4.0)` in a FakeTensorMode: its only element; not set elsewhere
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise NoDataError(
+            f"a kernel used .{name} of an array without data, which has views alone: give the operator a rule "
+            "(`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
+        )
 
     @property
     def itemsize(self) -> int:

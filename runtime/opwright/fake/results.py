@@ -6,7 +6,8 @@ from opwright.dtypes import DType
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import MetaArray, Place
 from opwright.fake.modes import OTHER_MODE, new_place
-from opwright.metadata import Form, Plan
+from opwright.forms import Form
+from opwright.metadata import Plan
 from opwright.tensor import Tensor
 
 __all__ = ["fake", "fake_like", "new_fake", "place_of", "place_of_first"]

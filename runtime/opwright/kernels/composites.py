@@ -14,21 +14,14 @@ from opwright.keys import ODD
 from opwright.sizes import check, from_front, guard_or_false, holds
 from opwright.storage import as_strided as stride_storage
 from opwright.storage import resize, storage_of, with_own_version, without_base
-from opwright.tensor import Tensor, wrap, wrap_view
+from opwright.tensor import wrap_view
 from opwright.view_layouts import infer_size, view_strides
 
-Array = Any
 Operand = Any  # a Tensor
 
 
-def array_of(operand: Operand) -> Array:
-    """The array of a Tensor; a plain array itself."""
-    return operand.array if isinstance(operand, Tensor) else operand
-
-
 def _strides(operand: Operand) -> tuple[int, ...]:
-    array = array_of(operand)
-    return tuple(backend_of(array).strides(array))
+    return tuple(backend_of(operand.array).strides(operand.array))
 
 
 # Comparisons
@@ -68,7 +61,7 @@ def allclose(self: Operand, other: Operand, rtol: float, atol: float, equal_nan:
 
 def reshape(self: Operand, shape: Sequence[int]) -> Operand:
     """The elements in another shape: a view where strides can say it, else a copy."""
-    if isinstance(self, Tensor) and not self.keys & ODD:  # row-major: strides can always say it
+    if not self.keys & ODD:  # row-major: strides can always say it
         return opwright.ops.aten.view(self, list(shape))
     aten = opwright.ops.aten
     new = infer_size(shape, prod(self.shape))
@@ -85,7 +78,7 @@ def _unsafe_view(self: Operand, size: Sequence[int]) -> Operand:
 
 def _apart(viewed: Operand) -> Operand:
     """A view as a tensor of its own: writes to it are not those of the tensor it was taken from."""
-    return with_own_version(without_base(viewed)) if isinstance(viewed, Tensor) else viewed
+    return with_own_version(without_base(viewed))
 
 
 def flatten(self: Operand, start_dim: int, end_dim: int) -> Operand:
@@ -179,11 +172,8 @@ def movedim(self: Operand, source: Sequence[int], destination: Sequence[int]) ->
 
 def as_strided(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
     """A view of the whole storage, with any shape, strides and offset in elements."""
-    base = self if isinstance(self, Tensor) else wrap(self)
-    storage = storage_of(base)
-    offset = base.storage_offset() if storage_offset is None else storage_offset
-    view = stride_storage(storage, tuple(size), tuple(stride), offset, base.dtype)
-    return wrap_view(base, view) if isinstance(self, Tensor) else view
+    offset = self.storage_offset() if storage_offset is None else storage_offset
+    return wrap_view(self, stride_storage(storage_of(self), tuple(size), tuple(stride), offset, self.dtype))
 
 
 def as_strided_scatter(
@@ -191,9 +181,8 @@ def as_strided_scatter(
 ) -> Operand:
     """A copy of the tensor with `src` in place of what `as_strided` shows of its storage."""
     aten = opwright.ops.aten
-    base = self if isinstance(self, Tensor) else wrap(self)
-    shape, strides, offset = base.shape, base.stride(), base.storage_offset()
-    whole = aten.clone(aten.as_strided(base, [storage_of(base).flat(base.dtype).shape[0]], [1], 0))
+    shape, strides, offset = self.shape, self.stride(), self.storage_offset()
+    whole = aten.clone(aten.as_strided(self, [storage_of(self).flat(self.dtype).shape[0]], [1], 0))
     part = aten.as_strided(whole, size, stride, offset if storage_offset is None else storage_offset)
     if not layouts.same_shape(tuple(part.shape), tuple(src.shape)):
         raise RuntimeError(
@@ -207,12 +196,9 @@ def as_strided_scatter(
 
 
 def resize_(self: Operand, size: Sequence[int], memory_format: Any) -> Operand:
-    """Another shape over the same storage, which grows if it must. Raises RuntimeError for a plain array that would
-    have to."""
+    """Another shape over the same storage, which grows if it must."""
     plan = rules.empty(size, memory_format=memory_format)
     if tuple(self.shape) != plan.shape or memory_format is not None:
-        if not isinstance(self, Tensor):
-            raise RuntimeError("resize_: a plain array cannot change its shape; wrap it with opwright.from_numpy")
         resize(self, plan.shape, plan.strides)
     return self
 

@@ -10,7 +10,7 @@ import opwright
 from opwright import rules
 from opwright.devices import Device, as_device, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
-from opwright.kernels.composites import array_of, lies_in
+from opwright.kernels.composites import lies_in
 from opwright.keys import META
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
@@ -130,7 +130,7 @@ def empty_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: 
 
 def _seen_of(self: Operand) -> Any:
     """An array that says how the tensor lies in memory: a stand-in where the backend's own has no strides."""
-    array = array_of(self)
+    array = self.array
     if hasattr(array, "strides"):
         return array
     from opwright.fake.arrays import meta_array, place_on
@@ -141,21 +141,17 @@ def _seen_of(self: Operand) -> Any:
 
 
 def _empty(self: Operand, plan: Plan, device: Any) -> Operand:
-    device = _device_of(self, plan) if device is None else device
+    device = self.device if device is None else device
     if plan.strides == contiguous_strides(plan.shape):
         return opwright.empty(list(plan.shape), dtype=plan.dtype, device=device)
     return opwright.empty_strided(list(plan.shape), list(plan.strides), dtype=plan.dtype, device=device)
-
-
-def _device_of(self: Operand, plan: Plan) -> Any:
-    return self.device if isinstance(self, Tensor) else plan.device
 
 
 def zeros_like(self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Operand:
     """Zeros in the shape and strides of another tensor."""
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
-        device = _device_of(self, plan) if device is None else device
+        device = self.device if device is None else device
         return opwright.zeros(list(plan.shape), dtype=plan.dtype, device=device)
     return opwright.zero_(_empty(self, plan, device))
 
@@ -171,7 +167,7 @@ def full_like(
     """One value in the shape and strides of another tensor."""
     plan = rules.like(_seen_of(self), dtype=dtype, memory_format=memory_format)
     if plan.strides == contiguous_strides(plan.shape):
-        device = _device_of(self, plan) if device is None else device
+        device = self.device if device is None else device
         return opwright.full(list(plan.shape), fill_value, dtype=plan.dtype, device=device)
     return opwright.fill_(_empty(self, plan, device), fill_value)
 
@@ -296,7 +292,7 @@ def to(
 ) -> Operand:
     """The tensor with another dtype, device or memory format: itself where it has all of them and no copy is asked
     for."""
-    array = array_of(self)
+    array = self.array
     wanted = None if device is None else as_device(device)
     same_format = memory_format in (None, opwright.preserve_format) or lies_in(self, memory_format)
     if (
@@ -319,7 +315,7 @@ def copy_to(
     self: Operand, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Operand:
     """A copy with another dtype, device or memory format."""
-    if device is not None and isinstance(self, Tensor) and _goes_by_numpy(self, device):
+    if device is not None and _goes_by_numpy(self, device):
         return opwright.tensor(self, dtype=dtype, device=device)
     made = empty_like(self, dtype, layout, device, pin_memory, memory_format)
     with below_adinplaceorview():  # nobody wrote to a new tensor

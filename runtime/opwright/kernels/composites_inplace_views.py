@@ -1,7 +1,4 @@
-"""Views in place: a tensor that goes on with another shape and other strides over its own storage.
-
-A plain array cannot change its shape, so there a RuntimeError says what to do.
-"""
+"""Views in place: a tensor that goes on with another shape and other strides over its own storage."""
 
 from __future__ import annotations
 
@@ -14,14 +11,11 @@ from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.storage import become_view
-from opwright.tensor import Tensor, wrap
 
-Operand = Any  # a Tensor, or a plain array
+Operand = Any  # a Tensor
 
 
-def _become(self: Operand, viewed: Operand, name: str) -> Operand:
-    if not isinstance(self, Tensor):
-        raise RuntimeError(f"{name}: a plain array cannot change its shape; wrap it with opwright.from_numpy")
+def _become(self: Operand, viewed: Operand) -> Operand:
     become_view(self, viewed)
     if type(self.edge) is AccumulateGrad:
         self.edge = self.edge.follow(self)
@@ -30,42 +24,41 @@ def _become(self: Operand, viewed: Operand, name: str) -> Operand:
 
 def t_(self: Operand) -> Operand:
     """`t` in place."""
-    return _become(self, opwright.ops.aten.t(self), "t_")
+    return _become(self, opwright.ops.aten.t(self))
 
 
 def transpose_(self: Operand, dim0: int, dim1: int) -> Operand:
     """`transpose` in place."""
-    return _become(self, opwright.ops.aten.transpose(self, dim0, dim1), "transpose_")
+    return _become(self, opwright.ops.aten.transpose(self, dim0, dim1))
 
 
 def unsqueeze_(self: Operand, dim: int) -> Operand:
     """`unsqueeze` in place."""
-    return _become(self, opwright.ops.aten.unsqueeze(self, dim), "unsqueeze_")
+    return _become(self, opwright.ops.aten.unsqueeze(self, dim))
 
 
 def squeeze_(self: Operand) -> Operand:
     """`squeeze` in place."""
-    return _become(self, opwright.ops.aten.squeeze(self), "squeeze_")
+    return _become(self, opwright.ops.aten.squeeze(self))
 
 
 def squeeze_dims_(self: Operand, dim: int | Sequence[int]) -> Operand:
     """`squeeze` in place, of named dimensions."""
-    return _become(self, opwright.ops.aten.squeeze(self, dim), "squeeze_")
+    return _become(self, opwright.ops.aten.squeeze(self, dim))
 
 
 def as_strided_(self: Operand, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Operand:
     """`as_strided` in place."""
-    return _become(self, opwright.ops.aten.as_strided(self, size, stride, storage_offset), "as_strided_")
+    return _become(self, opwright.ops.aten.as_strided(self, size, stride, storage_offset))
 
 
 def detach_(self: Operand) -> Operand:
     """The tensor itself, out of the graph that made it."""
-    if isinstance(self, Tensor):
-        if self._base is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        if self.edge is not None and type(self.edge) is not AccumulateGrad:
-            note_detached(self)
-        leave_graph(self)
+    if self._base is not None:
+        raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+    if self.edge is not None and type(self.edge) is not AccumulateGrad:
+        note_detached(self)
+    leave_graph(self)
     return self
 
 
@@ -77,7 +70,6 @@ def resize_as_(self: Operand, the_template: Operand, memory_format: Any) -> Oper
 
 
 def _suggested_format(self: Operand) -> Any:
-    tensor = self if isinstance(self, Tensor) else wrap(self)
-    if not suggests_channels_last(tensor.shape, tensor.stride()):
+    if not suggests_channels_last(self.shape, self.stride()):
         return opwright.contiguous_format
-    return opwright.channels_last if tensor.ndim == 4 else opwright.channels_last_3d
+    return opwright.channels_last if self.ndim == 4 else opwright.channels_last_3d

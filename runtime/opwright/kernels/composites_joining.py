@@ -128,17 +128,13 @@ def combinations(self: Operand, r: int, with_replacement: bool) -> Operand:
         raise RuntimeError(f"combinations: expected a number of elements that is not negative, but got {r}")
     if r == 0:
         return aten.new_empty(self, [0])
-    places = aten.meshgrid([opwright.arange(self.shape[0], device=_device(self))] * r)
+    places = aten.meshgrid([opwright.arange(self.shape[0], device=self.device)] * r)
     chosen = aten.new_ones(places[0], list(places[0].shape), dtype=opwright.bool)
     follows = opwright.le if with_replacement else opwright.lt
     for first, second in itertools.pairwise(places):
         chosen = aten.logical_and(chosen, follows(first, second))
     rows = [aten.masked_select(each, chosen) for each in aten.meshgrid([self] * r)]
     return aten.stack(rows, 1)
-
-
-def _device(self: Operand) -> Any:
-    return self.device if isinstance(self, opwright.Tensor) else None
 
 
 # Reversal, diagonals and repetition

@@ -74,8 +74,7 @@ def one_hot(self: Operand, num_classes: int) -> Operand:
         aten._assert_async(aten.all(aten.ge(self, 0)), "Class values must be non-negative.")
         is_fitting = aten.all(aten.lt(self, num_classes))
         aten._assert_async(is_fitting, f"Class values must be smaller than num_classes, {num_classes}")
-    device = self.device if isinstance(self, opwright.Tensor) else None
-    classes = opwright.arange(num_classes, device=device)
+    classes = opwright.arange(num_classes, device=self.device)
     return aten.to(aten.eq(aten.unsqueeze(aten.contiguous(self), -1), classes), int64)
 
 

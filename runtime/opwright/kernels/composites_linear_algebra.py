@@ -142,8 +142,6 @@ def svd(self: Operand, some: bool, compute_uv: bool) -> tuple[Operand, Operand, 
 
 
 def _is_recorded(operand: Operand) -> bool:
-    if not isinstance(operand, opwright.Tensor):
-        return False
     return bool(operand.keys & TANGENT) or (opwright.is_grad_enabled() and operand.requires_grad)
 
 

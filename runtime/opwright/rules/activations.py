@@ -7,7 +7,8 @@ from typing import Any
 from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import FLOATING, as_dtype, opmath, uint8
-from opwright.metadata import Form, Forms, Plan
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan
 from opwright.operands import check_accepted, check_number
 from opwright.rules.pointwise import pointwise, pointwise_with
 from opwright.sizes import holds

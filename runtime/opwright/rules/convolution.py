@@ -8,8 +8,9 @@ from typing import Any
 from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import COMPLEX, INTEGRAL, DType, as_dtype, float64, opmath
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.rules.memory_formats import suggests_channels_last
 from opwright.rules.windows import check_at_least, check_named, per_dimension, window_count
 from opwright.sizes import holds
@@ -20,7 +21,7 @@ _convolved = Forms()
 def convolution(
     input: Any,
     weight: Any,
-    bias: Any,
+    bias: Any | None,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],

@@ -6,7 +6,8 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import as_dtype, int32, int64
-from opwright.metadata import Form, Plan
+from opwright.forms import Form
+from opwright.metadata import Plan
 from opwright.rules.factories import overwritten
 
 

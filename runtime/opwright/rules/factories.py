@@ -10,7 +10,8 @@ from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.devices import Device, as_device
 from opwright.dtypes import FLOATING, INEXACT, as_dtype, get_default_dtype, int64, to_complex
-from opwright.metadata import Form, Forms, Plan, PlanApart
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan, PlanApart
 from opwright.operands import check_accepted, check_number, formatted_strides, kept_strides, memory_format_name
 from opwright.promotion import scalar_dtype
 from opwright.sizes import SymInt, holds, is_symbolic

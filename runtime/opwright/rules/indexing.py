@@ -8,8 +8,9 @@ from typing import Any
 from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import as_dtype, bool_, int32, int64, uint8
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan, PlanApart
+from opwright.metadata import Plan, PlanApart
 from opwright.rules.factories import overwritten
 from opwright.rules.scattering import check_index_dtype, check_index_fits
 from opwright.sizes import guard_or_false, guard_or_true, holds

@@ -7,7 +7,8 @@ from typing import Any
 
 from opwright import layouts
 from opwright.devices import element_strides
-from opwright.metadata import Form, Forms, Plan, PlanApart
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan, PlanApart
 from opwright.promotion import result_type
 from opwright.sizes import holds
 

@@ -7,8 +7,9 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, int32, to_real
 from opwright.errors import DispatchError
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_inexact, check_matrices, check_square
 from opwright.sizes import holds, smaller
 

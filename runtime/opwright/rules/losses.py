@@ -6,8 +6,9 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import SCALAR_TYPE_NAME, DType, as_dtype, int64, opmath, uint8
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted, kept_strides
 from opwright.promotion import castable
 from opwright.rules.pointwise import pointwise
@@ -60,7 +61,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Plan:
     return Plan(found, (self, target))
 
 
-def binary_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+def binary_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
     """A loss of the shape and layout of `self`; target and weight are of its dtype and broadcast to it.
 
     Raises RuntimeError for another dtype or shape, DispatchError where the dtype is not floating-point.
@@ -89,7 +90,7 @@ def _check_dtype(given: Any, wanted: DType) -> None:
         raise RuntimeError(f"Found dtype {found} but expected {SCALAR_TYPE_NAME[wanted]}")
 
 
-def class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+def class_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
     """`nll_loss`: scores (N, C) or (C) and a class for each row; the losses (N), or one."""
     if self.ndim not in (1, 2):
         raise RuntimeError(f"input tensor should be 1D or 2D, but is {self.ndim}D")
@@ -104,7 +105,7 @@ def class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
     return _scored(self, target, weight, target.shape if self.ndim == 2 and not reduction else ())
 
 
-def image_class_loss(self: Any, target: Any, weight: Any, reduction: int) -> Plan:
+def image_class_loss(self: Any, target: Any, weight: Any | None, reduction: int) -> Plan:
     """`nll_loss2d`: scores (N, C, H, W) and a class for each (N, H, W)."""
     if target.ndim != 3:
         raise RuntimeError(f"only batches of spatial targets supported (3D tensors), but got {target.ndim}D targets")
@@ -142,7 +143,7 @@ def _scored(self: Any, target: Any, weight: Any, shape: Shape) -> Plan:
     return Plan(form, (self, target, weight))
 
 
-def margin_loss(self: Any, target: Any, p: complex, weight: Any, reduction: int) -> Plan:
+def margin_loss(self: Any, target: Any, p: complex, weight: Any | None, reduction: int) -> Plan:
     """`multi_margin_loss`: scores (N, C), (C) or one, and a class for each row; float32 and float64 alone."""
     if p not in (1, 2):
         raise RuntimeError(f"only p == 1 and p == 2 supported, but got {p}")

@@ -7,8 +7,9 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, float32, opmath
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted
 from opwright.rules.memory_formats import suggested_strides
 from opwright.sizes import holds
@@ -35,7 +36,7 @@ def normalized(self: Any, dim: int, half_to_float: bool = False) -> Plan:
     return Plan(form, (self,))
 
 
-def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> Plan:
+def layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any | None, bias: Any | None) -> Plan:
     """`input` normalised over its last dimensions: same shape and dtype, contiguous. Raises RuntimeError where shapes
     do not fit."""
     last = tuple(normalized_shape)
@@ -93,7 +94,9 @@ def statistics_dtype(input: Any, *parameters: Any) -> DType:
     raise RuntimeError(f"mixed dtype: parameters of {names} do not go with an input of {given}")
 
 
-def layer_norm_statistics(input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None) -> Plan:
+def layer_norm_statistics(
+    input: Any, normalized_shape: Sequence[int], weight: Any | None = None, bias: Any | None = None
+) -> Plan:
     """The mean, or the reciprocal deviation, of each normalised part of `input`."""
     key = (input.shape, input.dtype, len(normalized_shape), _seen(weight), _seen(bias))
     form = _statistics.get(key)
@@ -108,7 +111,9 @@ def _row_major(input: Any, shape: Shape, dtype: DType) -> Plan:
     return Plan(Form(shape, layouts.contiguous_strides(shape), dtype), (input,))
 
 
-def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool) -> Plan:
+def batch_norm(
+    input: Any, weight: Any | None, bias: Any | None, running_mean: Any | None, running_var: Any | None, training: bool
+) -> Plan:
     """(N, C, ...) normalised for each channel. Raises RuntimeError unless each parameter has an element per channel,
     and where there is nothing to normalise by."""
     channels = _channels(input)
@@ -134,14 +139,14 @@ def _channels(input: Any) -> int:
 
 
 def batch_norm_statistics(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool
+    input: Any, weight: Any | None, bias: Any | None, running_mean: Any | None, running_var: Any | None, training: bool
 ) -> Plan:
     """The mean, or the reciprocal deviation, of each channel; nothing where running ones were used."""
     kept = statistics_dtype(input, weight, bias, running_mean, running_var)
     return _row_major(input, (_channels(input),) if training else (0,), kept)
 
 
-def group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> Plan:
+def group_norm(input: Any, weight: Any | None, bias: Any | None, N: int, C: int, HxW: int, group: int) -> Plan:
     """N images of C channels, normalised over `group` groups of these. Raises RuntimeError naming sizes that do not
     fit."""
     if not holds(layouts.count(input.shape) == N * C * HxW):
@@ -156,6 +161,6 @@ def group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, gro
     return _normalized_plan(suggested_strides(input.shape, input), input, weight, bias)
 
 
-def group_norm_statistics(input: Any, weight: Any, bias: Any, N: int, group: int) -> Plan:
+def group_norm_statistics(input: Any, weight: Any | None, bias: Any | None, N: int, group: int) -> Plan:
     """The mean, or the reciprocal deviation, of each group of each image."""
     return _row_major(input, (N, group), statistics_dtype(input, weight, bias))

@@ -23,7 +23,8 @@ from opwright.dtypes import (
     uint8,
 )
 from opwright.errors import DispatchError
-from opwright.metadata import Form, Forms, Plan
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan
 from opwright.operands import NUMBERS, check_accepted, check_devices, check_number, extent, needs_cast
 from opwright.promotion import result_type, scalar_dtype
 
@@ -32,7 +33,7 @@ _choices = Forms()
 
 
 def pointwise(
-    *operands: Any,
+    *operands: Any | None,
     kind: Literal[
         "default", "int_to_float", "bool", "no_opmath", "complex_to_float", "bool_to_long", "int_and_complex_to_float"
     ] = "default",
@@ -57,6 +58,7 @@ def pointwise(
     Raises RuntimeError where sizes or dtypes do not fit together, DispatchError for a dtype that is not accepted.
     """
     key: list[Any] = [kind, dtype, compute_dtype, exact_scalars, accepts, accepts_operands]
+    operand: Any  # its class tells what it has
     for operand in operands:
         cls = type(operand)
         key.append(cls)
@@ -107,7 +109,7 @@ def _check_alpha(alpha: complex, common: DType) -> None:
     check_number(alpha, common)
 
 
-def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
+def pointwise_with(*operands: Any | None, numbers: Sequence[complex], accepts: DtypeKinds | None) -> Plan:
     """`pointwise`, with numbers that are no operands. Raises RuntimeError for one that does not fit the dtype that is
     computed in."""
     plan = pointwise(*operands, accepts=accepts)
@@ -116,7 +118,7 @@ def pointwise_with(*operands: Any, numbers: Sequence[complex], accepts: DtypeKin
     return plan
 
 
-def clamped(self: Any, low: Any, high: Any) -> Plan:
+def clamped(self: Any, low: Any | None, high: Any | None) -> Plan:
     """`pointwise`, held within bounds. Raises RuntimeError where there is neither."""
     plan = pointwise(self, low, high, accepts="bool integer floating")
     if low is None and high is None:

@@ -10,8 +10,9 @@ from opwright import layouts
 from opwright.annotations import CoreDimensions, DtypeKinds
 from opwright.dtypes import FLOATING, INEXACT, DType, as_dtype, float32, float64, int64, opmath
 from opwright.errors import DispatchError
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan, PlanApart
+from opwright.metadata import Plan, PlanApart
 from opwright.operands import check_accepted, check_number
 from opwright.rules.pointwise import pointwise
 from opwright.sizes import guard_or_false, guard_or_true, holds

@@ -10,7 +10,8 @@ import numpy as np
 from opwright import layouts
 from opwright.dtypes import FLOATING, REDUCED, DType, as_dtype, bfloat16, bool_, float16, float32, float64, int64
 from opwright.errors import DispatchError
-from opwright.metadata import Form, Plan
+from opwright.forms import Form
+from opwright.metadata import Plan
 from opwright.rules.factories import empty, overwritten
 from opwright.sizes import holds
 

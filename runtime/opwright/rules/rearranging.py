@@ -8,8 +8,9 @@ from typing import Any
 from opwright import layouts
 from opwright.devices import element_strides
 from opwright.dtypes import as_dtype
+from opwright.forms import Form
 from opwright.layouts import Shape
-from opwright.metadata import Form, Plan
+from opwright.metadata import Plan
 from opwright.operands import kept_strides
 from opwright.promotion import result_type
 from opwright.rules.factories import empty

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from opwright import layouts
 from opwright.annotations import DtypeKinds
 from opwright.dtypes import COMPLEX, INEXACT, DType, as_dtype, bool_, int64, opmath, to_float, to_real, uint8
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted
 from opwright.promotion import promote
 from opwright.sizes import guard_or_false

@@ -6,7 +6,8 @@ from typing import Any
 
 from opwright import layouts
 from opwright.dtypes import COMPLEX, as_dtype, bool_, int32, int64
-from opwright.metadata import Form, Plan, PlanApart
+from opwright.forms import Form
+from opwright.metadata import Plan, PlanApart
 from opwright.operands import NUMBERS, check_accepted, check_number
 from opwright.rules.factories import overwritten
 from opwright.sizes import holds

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from opwright import layouts
 from opwright.dtypes import REDUCED, DType, as_dtype, int32, int64, opmath
 from opwright.errors import DispatchError
-from opwright.metadata import Form, Forms, Plan
+from opwright.forms import Form, Forms
+from opwright.metadata import Plan
 from opwright.operands import NUMBERS, check_accepted, check_number, kept_strides, needs_cast
 from opwright.promotion import result_type
 from opwright.rules.reductions import reduce
@@ -51,7 +52,9 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool, *, kind: Literal["defau
     return plan
 
 
-def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Plan:
+def searchsorted(
+    sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any | None
+) -> Plan:
     """Positions in rows of `sorted_sequence`, one for each element of `self`: int64 or int32, contiguous.
 
     Raises RuntimeError where shapes or dtypes do not fit together.
@@ -125,7 +128,9 @@ def _check_range(low: float, high: float) -> None:
         raise RuntimeError(f"max must be larger than min, but they are {high} and {low}")
 
 
-def histogram(self: Any, bins: Any, weight: Any, *, bounds: Sequence[float] | None = None, edges: bool = False) -> Plan:
+def histogram(
+    self: Any, bins: Any, weight: Any | None, *, bounds: Sequence[float] | None = None, edges: bool = False
+) -> Plan:
     """Counts in bins, or (`edges`) where these begin and end: `bins` is their number, or their edges.
 
     Raises RuntimeError where shapes or dtypes do not fit together, and for `bounds` that are none.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.dtypes import as_dtype, opmath
-from opwright.metadata import Form, Plan
+from opwright.forms import Form
+from opwright.metadata import Plan
 from opwright.rules.memory_formats import suggested_strides
 from opwright.rules.windows import check_named
 from opwright.sizes import guard_or_false, holds

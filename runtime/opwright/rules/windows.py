@@ -11,8 +11,9 @@ from typing import Any
 from opwright import layouts
 from opwright.dtypes import DType, as_dtype, int64, opmath
 from opwright.errors import DispatchError
+from opwright.forms import Form, Forms
 from opwright.layouts import Shape
-from opwright.metadata import Form, Forms, Plan
+from opwright.metadata import Plan
 from opwright.operands import check_accepted
 from opwright.rules.memory_formats import suggested_strides
 from opwright.sizes import holds

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor
 from opwright.variants import write_out, write_outs, write_self
 
@@ -11,32 +12,52 @@ from . import ops
 
 # fourfold(Tensor self) -> Tensor
 def fourfold(self: Tensor) -> Tensor:
-    result: Tensor = ops.twice(ops.twice(self))
-    return result
+    try:
+        result: Tensor = ops.twice(ops.twice(self))
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::fourfold", "CompositeImplicitAutograd")
+        raise
 
 
 # both(Tensor self, Tensor other, bool swap=False) -> Tensor
 def both(self: Tensor, other: Tensor, swap: bool) -> Tensor:
-    result: Tensor = ops.twice(other) if swap else ops.twice(self)
-    return result
+    try:
+        result: Tensor = ops.twice(other) if swap else ops.twice(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::both", "CompositeExplicitAutograd")
+        raise
 
 
 # both(Tensor self, Tensor other, bool swap=False) -> Tensor
 def both_AutogradCPU(self: Tensor, other: Tensor, swap: bool) -> Tensor:
-    result: Tensor = ops.sum(ops.twice(self))
-    return result
+    try:
+        result: Tensor = ops.sum(ops.twice(self))
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::both", "AutogradCPU")
+        raise
 
 
 # halves(Tensor self, *, int n=2) -> Tensor
 def halves_default(self: Tensor, n: int) -> Tensor:
-    result: Tensor = ops.fourfold(self)
-    return result
+    try:
+        result: Tensor = ops.fourfold(self)
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::halves", "CompositeImplicitAutograd")
+        raise
 
 
 # pair(Tensor self, Tensor? other=None) -> (Tensor first, Tensor second)
 def pair_default(self: Tensor, other: Tensor | None) -> tuple[Tensor, Tensor]:
-    result: tuple[Tensor, Tensor] = (ops.fourfold(self), ops.tenfold(self))
-    return result
+    try:
+        result: tuple[Tensor, Tensor] = (ops.fourfold(self), ops.tenfold(self))
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::pair", "CompositeExplicitAutograd")
+        raise
 
 
 # pair.first(Tensor self, Tensor? other=None, *, Tensor(a!) first, Tensor(b!) second) -> (Tensor(a!) first,
@@ -48,14 +69,22 @@ def pair_first(self: Tensor, other: Tensor | None, first: Tensor, second: Tensor
 
 # pieces(Tensor self) -> Tensor[]
 def pieces_default(self: Tensor) -> list[Tensor]:
-    result: list[Tensor] = [ops.tenfold(self)]
-    return result
+    try:
+        result: list[Tensor] = [ops.tenfold(self)]
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::pieces", "CompositeExplicitAutograd")
+        raise
 
 
 # each(Tensor[] self) -> Tensor[]
 def each_default(self: list[Tensor]) -> list[Tensor]:
-    result: list[Tensor] = [ops.tenfold(self[0])]
-    return result
+    try:
+        result: list[Tensor] = [ops.tenfold(self[0])]
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::each", "CompositeExplicitAutograd")
+        raise
 
 
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)

@@ -5,15 +5,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.tensor import Tensor
 
 
 # twice(Tensor self) -> Tensor
 def twice(self: Tensor) -> Tensor:
-    return wrap_result(self.array + self.array)
+    try:
+        return wrap_result(self.array + self.array)
+    except Exception as error:
+        name_kernel(error, "demo::twice", "CPU")
+        raise
 
 
 # sum(Tensor self) -> Tensor
 def sum(self: Tensor) -> Tensor:
-    return wrap_result(np.sum(self.array))
+    try:
+        return wrap_result(np.sum(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::sum", "CPU")
+        raise

@@ -6,6 +6,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.returns import number_of
 from opwright.tensor import Tensor
@@ -13,29 +14,49 @@ from opwright.tensor import Tensor
 
 # same(Tensor self, Tensor other) -> bool
 def same(self: Tensor, other: Tensor) -> bool:
-    result: bool = number_of(np.array_equal(self.array, other.array), "bool")
-    return result
+    try:
+        result: bool = number_of(np.array_equal(self.array, other.array), "bool")
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::same", "CPU")
+        raise
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    np.multiply(self.array, 0, out=self.array)
-    return self
+    try:
+        np.multiply(self.array, 0, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::zero_", "CPU")
+        raise
 
 
 # report(Tensor self, str message) -> ()
 def report(self: Tensor, message: str) -> None:
-    kernels.report(self.array, message)
+    try:
+        kernels.report(self.array, message)
+    except Exception as error:
+        name_kernel(error, "demo::report", "CPU")
+        raise
 
 
 # split_off(Tensor(a!) self, int count) -> Tensor
 def split_off(self: Tensor, count: int) -> Tensor:
-    return wrap_result(kernels.split_off(self.array, count))
+    try:
+        return wrap_result(kernels.split_off(self.array, count))
+    except Exception as error:
+        name_kernel(error, "demo::split_off", "CPU")
+        raise
 
 
 # both(Tensor self, Tensor? other) -> (Tensor, int)
 def both(self: Tensor, other: Tensor | None) -> tuple[Tensor, int]:
-    other_ = None if other is None else other.array
-    result0 = self.array if other_ is None else self.array + other_
-    result1 = len(self.array.shape)
-    return wrap_result(result0), number_of(result1, "int")
+    try:
+        other_ = None if other is None else other.array
+        result0 = self.array if other_ is None else self.array + other_
+        result1 = len(self.array.shape)
+        return wrap_result(result0), number_of(result1, "int")
+    except Exception as error:
+        name_kernel(error, "demo::both", "CPU")
+        raise

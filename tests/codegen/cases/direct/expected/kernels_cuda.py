@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import cupy as cp
 
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)
 def zero_(self: Tensor) -> Tensor:
-    cp.multiply(self.array, 0, out=self.array)
-    return self
+    try:
+        cp.multiply(self.array, 0, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::zero_", "CUDA")
+        raise

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.dtypes import plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
@@ -20,9 +21,13 @@ DTYPES_FC = plain_dtypes("fc")
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
 def hypotenuse_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-    self_, other_ = plan.operands
-    return new_result(plan, np.hypot(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_, other_ = plan.operands
+        return new_result(plan, np.hypot(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::hypotenuse", "CPU")
+        raise
 
 
 # hypotenuse(Tensor self, Tensor other) -> Tensor
@@ -65,41 +70,61 @@ def hypotenuse_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # shout(Tensor self, str word) -> Tensor
 def shout_default(self: Tensor, word: str) -> Tensor:
-    plan = rules.like(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, np.positive(self_))
+    try:
+        plan = rules.like(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, np.positive(self_))
+    except Exception as error:
+        name_kernel(error, "demo::shout", "CPU")
+        raise
 
 
 # shout.times(Tensor self, int n) -> Tensor
 def shout_times(self: Tensor, n: int) -> Tensor:
-    plan = rules.like(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, self_ * n)
+    try:
+        plan = rules.like(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, self_ * n)
+    except Exception as error:
+        name_kernel(error, "demo::shout.times", "CPU")
+        raise
 
 
 # undocumented(Tensor self) -> Tensor
 def undocumented(self: Tensor) -> Tensor:
-    plan = rules.like(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, np.positive(self_))
+    try:
+        plan = rules.like(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, np.positive(self_))
+    except Exception as error:
+        name_kernel(error, "demo::undocumented", "CPU")
+        raise
 
 
 # hypotenuse.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def hypotenuse_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::hypotenuse.out", "CPU")
+        raise
 
 
 # hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def hypotenuse_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.hypot(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::hypotenuse_", "CPU")
+        raise
 
 
 # hypotenuse_(Tensor(a!) self, Tensor other) -> Tensor(a!)

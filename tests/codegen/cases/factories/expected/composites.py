@@ -3,8 +3,14 @@
 
 from __future__ import annotations
 
+from opwright.kernel_errors import name_kernel
+
 
 # version() -> str
 def version() -> str:
-    result: str = "1"
-    return result
+    try:
+        result: str = "1"
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::version", "CompositeExplicitAutograd")
+        raise

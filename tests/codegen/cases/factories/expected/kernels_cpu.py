@@ -11,6 +11,7 @@ from opwright import rules
 from opwright.devices import Device
 from opwright.dtypes import DType
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.options import Layout, MemoryFormat
 from opwright.results import new_result, wrap_result
 from opwright.tensor import Tensor
@@ -26,8 +27,12 @@ def full_like_size(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
-    return new_result(plan, np.full(size, value, dtype))
+    try:
+        plan = rules.empty(size, dtype=dtype, device=device)
+        return new_result(plan, np.full(size, value, dtype))
+    except Exception as error:
+        name_kernel(error, "demo::full_like_size", "CPU")
+        raise
 
 
 # defaults(Tensor self, int[2] size=1, float eps=1e-05, float top=inf, str mode="it's", str quoted='say "so"', int
@@ -47,4 +52,8 @@ def defaults(
     low: Any,
     generator: Generator | None,
 ) -> Tensor:
-    return wrap_result(self.array + eps)
+    try:
+        return wrap_result(self.array + eps)
+    except Exception as error:
+        name_kernel(error, "demo::defaults", "CPU")
+        raise

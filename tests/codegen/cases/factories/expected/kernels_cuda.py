@@ -10,6 +10,7 @@ import cupy as cp
 from opwright import rules
 from opwright.devices import Device
 from opwright.dtypes import DType
+from opwright.kernel_errors import name_kernel
 from opwright.options import Layout
 from opwright.results import new_result
 from opwright.tensor import Tensor
@@ -25,5 +26,9 @@ def full_like_size(
     device: Device | None,
     pin_memory: bool | None,
 ) -> Tensor:
-    plan = rules.empty(size, dtype=dtype, device=device)
-    return new_result(plan, cp.full(size, value, dtype))
+    try:
+        plan = rules.empty(size, dtype=dtype, device=device)
+        return new_result(plan, cp.full(size, value, dtype))
+    except Exception as error:
+        name_kernel(error, "demo::full_like_size", "CUDA")
+        raise

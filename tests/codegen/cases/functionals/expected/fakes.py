@@ -8,11 +8,16 @@ from typing import Any
 import kernels as kernels
 
 from opwright.fake.kernels import fake_kernel
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
 @fake_kernel("demo::scale_")
 def scale_(self: Tensor, by: Any) -> Tensor:
-    kernels.scale_fake(self.array, by)
-    return self
+    try:
+        kernels.scale_fake(self.array, by)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::scale_", "Meta")
+        raise

@@ -8,29 +8,46 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.tensor import Tensor
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)
 def scale_(self: Tensor, by: Any) -> Tensor:
-    np.multiply(self.array, by, out=self.array)
-    return self
+    try:
+        np.multiply(self.array, by, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::scale_", "CPU")
+        raise
 
 
 # normalize(Tensor x, Tensor(a!) mean, Tensor(b!)? scale=None, *, float momentum=0.1) -> Tensor
 def normalize_default(x: Tensor, mean: Tensor, scale: Tensor | None, momentum: float) -> Tensor:
-    scale_ = None if scale is None else scale.array
-    return wrap_result(kernels.normalize(x.array, mean.array, scale_, momentum))
+    try:
+        scale_ = None if scale is None else scale.array
+        return wrap_result(kernels.normalize(x.array, mean.array, scale_, momentum))
+    except Exception as error:
+        name_kernel(error, "demo::normalize", "CPU")
+        raise
 
 
 # push(Tensor(a!) stack, Tensor x) -> ()
 def push(stack: Tensor, x: Tensor) -> None:
-    kernels.push(stack.array, x.array)
+    try:
+        kernels.push(stack.array, x.array)
+    except Exception as error:
+        name_kernel(error, "demo::push", "CPU")
+        raise
 
 
 # add_each_(Tensor(a!)[] self, Tensor[] others) -> ()
 def add_each_(self: list[Tensor], others: list[Tensor]) -> None:
-    self_ = [item.array for item in self]
-    others_ = [item.array for item in others]
-    kernels.add_each_(self_, others_)
+    try:
+        self_ = [item.array for item in self]
+        others_ = [item.array for item in others]
+        kernels.add_each_(self_, others_)
+    except Exception as error:
+        name_kernel(error, "demo::add_each_", "CPU")
+        raise

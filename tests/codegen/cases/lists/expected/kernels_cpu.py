@@ -6,41 +6,62 @@ from __future__ import annotations
 import numpy as np
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result, wrap_list, wrap_result
 from opwright.tensor import Tensor
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
 def join_default(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
-    tensors_ = plan.operands
-    return new_result(plan, np.concatenate(tensors_, dim))
+    try:
+        tensors_ = [item.array for item in tensors]
+        plan = rules.cat(tensors_, dim)
+        tensors_ = plan.operands
+        return new_result(plan, np.concatenate(tensors_, dim))
+    except Exception as error:
+        name_kernel(error, "demo::join", "CPU")
+        raise
 
 
 # pick(Tensor self, Tensor?[] indices) -> Tensor
 def pick(self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    indices_ = [None if item is None else item.array for item in indices]
-    return wrap_result(self.array[tuple(indices_)])
+    try:
+        indices_ = [None if item is None else item.array for item in indices]
+        return wrap_result(self.array[tuple(indices_)])
+    except Exception as error:
+        name_kernel(error, "demo::pick", "CPU")
+        raise
 
 
 # weighted(Tensor[] tensors, Tensor[]? weights=None) -> Tensor
 def weighted(tensors: list[Tensor], weights: list[Tensor] | None) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    weights_ = None if weights is None else [item.array for item in weights]
-    return wrap_result(sum(tensors_) if weights_ is None else sum(weights_))
+    try:
+        tensors_ = [item.array for item in tensors]
+        weights_ = None if weights is None else [item.array for item in weights]
+        return wrap_result(sum(tensors_) if weights_ is None else sum(weights_))
+    except Exception as error:
+        name_kernel(error, "demo::weighted", "CPU")
+        raise
 
 
 # copies(Tensor self, int count) -> Tensor[]
 def copies_default(self: Tensor, count: int) -> list[Tensor]:
-    return wrap_list([self.array + 0] * count)
+    try:
+        return wrap_list([self.array + 0] * count)
+    except Exception as error:
+        name_kernel(error, "demo::copies", "CPU")
+        raise
 
 
 # join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.concatenate(tensors_, dim), target)
-    return out
+    try:
+        tensors_ = [item.array for item in tensors]
+        plan = rules.cat(tensors_, dim)
+        tensors_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.concatenate(tensors_, dim), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::join.out", "CPU")
+        raise

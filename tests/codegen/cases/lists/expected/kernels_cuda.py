@@ -6,23 +6,32 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result
 from opwright.tensor import Tensor
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor
 def join_default(tensors: list[Tensor], dim: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
-    tensors_ = plan.operands
-    return new_result(plan, cp.concatenate(tensors_, dim))
+    try:
+        tensors_ = [item.array for item in tensors]
+        plan = rules.cat(tensors_, dim)
+        tensors_ = plan.operands
+        return new_result(plan, cp.concatenate(tensors_, dim))
+    except Exception as error:
+        name_kernel(error, "demo::join", "CUDA")
+        raise
 
 
 # join.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 def join_out(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    plan = rules.cat(tensors_, dim)
-    tensors_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.concatenate(tensors_, dim), target)
-    return out
+    try:
+        tensors_ = [item.array for item in tensors]
+        plan = rules.cat(tensors_, dim)
+        tensors_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.concatenate(tensors_, dim), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::join.out", "CUDA")
+        raise

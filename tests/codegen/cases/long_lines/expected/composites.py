@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor
 
 from . import ops
@@ -15,12 +16,16 @@ def another_operator(
     the_second_argument_with_a_long_name: Tensor,
     the_third_argument_with_a_long_name: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    result: tuple[Tensor, Tensor, Tensor] = ops.a_very_long_operator_name_that_leaves_little_room(
-        the_second_argument_with_a_long_name,
-        the_first_argument_with_a_long_name,
-        the_third_argument_with_a_long_name,
-    )
-    return result
+    try:
+        result: tuple[Tensor, Tensor, Tensor] = ops.a_very_long_operator_name_that_leaves_little_room(
+            the_second_argument_with_a_long_name,
+            the_first_argument_with_a_long_name,
+            the_third_argument_with_a_long_name,
+        )
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::another_operator", "CompositeExplicitAutograd")
+        raise
 
 
 # third_of_several(Tensor the_first_argument_with_a_long_name, Tensor the_second_argument_with_a_long_name) -> Tensor
@@ -28,8 +33,12 @@ def third_of_several(
     the_first_argument_with_a_long_name: Tensor,
     the_second_argument_with_a_long_name: Tensor,
 ) -> Tensor:
-    result: Tensor = ops.a_very_long_operator_name_that_leaves_little_room(
-        the_second_argument_with_a_long_name,
-        the_first_argument_with_a_long_name,
-    )[2]
-    return result
+    try:
+        result: Tensor = ops.a_very_long_operator_name_that_leaves_little_room(
+            the_second_argument_with_a_long_name,
+            the_first_argument_with_a_long_name,
+        )[2]
+        return result
+    except Exception as error:
+        name_kernel(error, "demo::third_of_several", "CompositeExplicitAutograd")
+        raise

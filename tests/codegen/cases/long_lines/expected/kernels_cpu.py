@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.dtypes import plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
@@ -28,43 +29,51 @@ def a_very_long_operator_name_that_leaves_little_room_default(
     the_third_argument_with_a_long_name: Tensor | None,
     the_tolerance_to_be_used_in_comparisons: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
-    plan1 = rules.pointwise(
-        the_first_argument_with_a_long_name.array,
-        the_second_argument_with_a_long_name.array,
-        kind="bool",
-    )
-    plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
-    the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
-    result0 = (
-        the_first_argument_with_a_long_name_
-        + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
-        - the_first_argument_with_a_long_name_
-    )
-    result1 = np.logical_or(
-        the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
-        the_first_argument_with_a_long_name_ < 0,
-    )
-    result2 = (
-        np.maximum(the_second_argument_with_a_long_name_, 0)
-        if the_tolerance_to_be_used_in_comparisons > 0
-        else the_second_argument_with_a_long_name_
-    )
-    return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+    try:
+        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
+        plan1 = rules.pointwise(
+            the_first_argument_with_a_long_name.array,
+            the_second_argument_with_a_long_name.array,
+            kind="bool",
+        )
+        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
+        the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
+        result0 = (
+            the_first_argument_with_a_long_name_
+            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
+            - the_first_argument_with_a_long_name_
+        )
+        result1 = np.logical_or(
+            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
+            the_first_argument_with_a_long_name_ < 0,
+        )
+        result2 = (
+            np.maximum(the_second_argument_with_a_long_name_, 0)
+            if the_tolerance_to_be_used_in_comparisons > 0
+            else the_second_argument_with_a_long_name_
+        )
+        return new_result(plan0, result0), new_result(plan1, result1), new_result(plan2, result2)
+    except Exception as error:
+        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room", "CPU")
+        raise
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        np.where(
-            self_ > other_,
-            np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
-            np.subtract(self_, limit) - np.subtract(other_, limit),
-        ),
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            np.where(
+                self_ > other_,
+                np.multiply(self_, limit) + np.multiply(other_, limit) * 2,
+                np.subtract(self_, limit) - np.subtract(other_, limit),
+            ),
+        )
+    except Exception as error:
+        name_kernel(error, "demo::conditional", "CPU")
+        raise
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
@@ -126,32 +135,36 @@ def a_very_long_operator_name_that_leaves_little_room_out(
     out1: Tensor,
     out2: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
-    plan1 = rules.pointwise(
-        the_first_argument_with_a_long_name.array,
-        the_second_argument_with_a_long_name.array,
-        kind="bool",
-    )
-    plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
-    the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    target2 = plan2.target(out2)
-    result0 = (
-        the_first_argument_with_a_long_name_
-        + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
-        - the_first_argument_with_a_long_name_
-    )
-    result1 = np.logical_or(
-        the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
-        the_first_argument_with_a_long_name_ < 0,
-    )
-    result2 = (
-        np.maximum(the_second_argument_with_a_long_name_, 0)
-        if the_tolerance_to_be_used_in_comparisons > 0
-        else the_second_argument_with_a_long_name_
-    )
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    plan2.store(result2, target2)
-    return out0, out1, out2
+    try:
+        plan0 = rules.pointwise(the_first_argument_with_a_long_name.array, the_second_argument_with_a_long_name.array)
+        plan1 = rules.pointwise(
+            the_first_argument_with_a_long_name.array,
+            the_second_argument_with_a_long_name.array,
+            kind="bool",
+        )
+        plan2 = rules.pointwise(the_second_argument_with_a_long_name.array)
+        the_first_argument_with_a_long_name_, the_second_argument_with_a_long_name_ = plan0.operands
+        target0 = plan0.target(out0)
+        target1 = plan1.target(out1)
+        target2 = plan2.target(out2)
+        result0 = (
+            the_first_argument_with_a_long_name_
+            + the_second_argument_with_a_long_name_ * the_tolerance_to_be_used_in_comparisons
+            - the_first_argument_with_a_long_name_
+        )
+        result1 = np.logical_or(
+            the_first_argument_with_a_long_name_ > the_second_argument_with_a_long_name_,
+            the_first_argument_with_a_long_name_ < 0,
+        )
+        result2 = (
+            np.maximum(the_second_argument_with_a_long_name_, 0)
+            if the_tolerance_to_be_used_in_comparisons > 0
+            else the_second_argument_with_a_long_name_
+        )
+        plan0.store(result0, target0)
+        plan1.store(result1, target1)
+        plan2.store(result2, target2)
+        return out0, out1, out2
+    except Exception as error:
+        name_kernel(error, "demo::a_very_long_operator_name_that_leaves_little_room.out", "CPU")
+        raise

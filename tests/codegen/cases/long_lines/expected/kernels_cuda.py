@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from opwright import rules
 from opwright.dtypes import plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CUDA
 from opwright.results import new_result
 from opwright.tensor import Tensor
@@ -14,14 +15,18 @@ DTYPES_FC = plain_dtypes("fc")
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor
 def conditional(self: Tensor, other: Tensor, limit: float) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="int_to_float")
-    self_, other_ = plan.operands
-    return new_result(
-        plan,
-        self_ * limit + other_ * limit - (self_ + other_) * (limit + 1)
-        if limit > 0 and limit < 1000000000
-        else self_ * other_ * limit,
-    )
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="int_to_float")
+        self_, other_ = plan.operands
+        return new_result(
+            plan,
+            self_ * limit + other_ * limit - (self_ + other_) * (limit + 1)
+            if limit > 0 and limit < 1000000000
+            else self_ * other_ * limit,
+        )
+    except Exception as error:
+        name_kernel(error, "demo::conditional", "CUDA")
+        raise
 
 
 # conditional(Tensor self, Tensor other, float limit) -> Tensor

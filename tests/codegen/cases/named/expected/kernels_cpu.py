@@ -7,76 +7,109 @@ import kernels as kernels
 import numpy as np
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result, plans_of, results_of
 from opwright.tensor import Tensor
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, kernels.softplus(np, self_, beta))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, kernels.softplus(np, self_, beta))
+    except Exception as error:
+        name_kernel(error, "demo::softplus", "CPU")
+        raise
 
 
 # scale(Tensor self, float factor) -> Tensor
 def scale_default(self: Tensor, factor: float) -> Tensor:
-    plan = rules.like(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, kernels.scale_rows(self_, factor))
+    try:
+        plan = rules.like(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, kernels.scale_rows(self_, factor))
+    except Exception as error:
+        name_kernel(error, "demo::scale", "CPU")
+        raise
 
 
 # moments(Tensor self, int[1]? dim=None, bool keepdim=False) -> (Tensor mean, Tensor var)
 def moments_default(self: Tensor, dim: list[int] | None, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    (self_,) = plan0.operands
-    result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    try:
+        plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+        plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+        (self_,) = plan0.operands
+        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::moments", "CPU")
+        raise
 
 
 # parts(Tensor self) -> (Tensor, Tensor)
 def parts(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.pointwise(self.array)
-    plan1 = rules.pointwise(self.array)
-    (self_,) = plan0.operands
-    result0 = np.floor(self_)
-    result1 = self_ - np.floor(self_)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    try:
+        plan0 = rules.pointwise(self.array)
+        plan1 = rules.pointwise(self.array)
+        (self_,) = plan0.operands
+        result0 = np.floor(self_)
+        result1 = self_ - np.floor(self_)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::parts", "CPU")
+        raise
 
 
 # pairs(Tensor self) -> (Tensor, Tensor)
 def pairs(self: Tensor) -> tuple[Tensor, Tensor]:
-    plan0, plan1 = plans_of(kernels.two_plans(self.array), 2)
-    (self_,) = plan0.operands
-    result0, result1 = results_of(kernels.pairs(self_), 2)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    try:
+        plan0, plan1 = plans_of(kernels.two_plans(self.array), 2)
+        (self_,) = plan0.operands
+        result0, result1 = results_of(kernels.pairs(self_), 2)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::pairs", "CPU")
+        raise
 
 
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::softplus.out", "CPU")
+        raise
 
 
 # softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
 def softplus_(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(kernels.softplus(np, self_, beta, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::softplus_", "CPU")
+        raise
 
 
 # scale.out(Tensor self, float factor, *, Tensor(a!) out) -> Tensor(a!)
 def scale_out(self: Tensor, factor: float, out: Tensor) -> Tensor:
-    plan = rules.like(self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(kernels.scale_rows(self_, factor), target)
-    return out
+    try:
+        plan = rules.like(self.array)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(kernels.scale_rows(self_, factor), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::scale.out", "CPU")
+        raise
 
 
 # moments.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, Tensor(a!) out0, Tensor(b!) out1) ->
@@ -88,12 +121,16 @@ def moments_out(
     out0: Tensor,
     out1: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
-    (self_,) = plan0.operands
-    target0 = plan0.target(out0)
-    target1 = plan1.target(out1)
-    result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return out0, out1
+    try:
+        plan0 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+        plan1 = rules.reduce(self.array, dim, keepdim, kind="int_to_float")
+        (self_,) = plan0.operands
+        target0 = plan0.target(out0)
+        target1 = plan1.target(out1)
+        result0, result1 = results_of(kernels.moments(np, self_, dim, keepdim), 2)
+        plan0.store(result0, target0)
+        plan1.store(result1, target1)
+        return out0, out1
+    except Exception as error:
+        name_kernel(error, "demo::moments.out", "CPU")
+        raise

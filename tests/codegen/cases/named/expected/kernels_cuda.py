@@ -7,30 +7,43 @@ import cupy as cp
 import kernels as kernels
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result
 from opwright.tensor import Tensor
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor
 def softplus_default(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, kernels.softplus(cp, self_, beta))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, kernels.softplus(cp, self_, beta))
+    except Exception as error:
+        name_kernel(error, "demo::softplus", "CUDA")
+        raise
 
 
 # softplus.out(Tensor self, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def softplus_out(self: Tensor, beta: float, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::softplus.out", "CUDA")
+        raise
 
 
 # softplus_(Tensor(a!) self, float beta=1.0) -> Tensor(a!)
 def softplus_(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(kernels.softplus(cp, self_, beta, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::softplus_", "CUDA")
+        raise

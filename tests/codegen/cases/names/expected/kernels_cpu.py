@@ -9,57 +9,98 @@ import kernels as kernels
 import numpy as np
 
 from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
 from opwright.results import wrap_result
 from opwright.tensor import Tensor
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
 def random__from(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
-    kernels.fill_random(np, self.array, from_, to, generator)
-    return self
+    try:
+        kernels.fill_random(np, self.array, from_, to, generator)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::random_.from", "CPU")
+        raise
 
 
 # import(Tensor self, int from=0) -> Tensor
 def import_(self: Tensor, from_: int) -> Tensor:
-    return wrap_result(kernels.import_array(self.array, from_))
+    try:
+        return wrap_result(kernels.import_array(self.array, from_))
+    except Exception as error:
+        name_kernel(error, "demo::import", "CPU")
+        raise
 
 
 # sum(Tensor self, bool all=True) -> Tensor
 def sum(self: Tensor, all: bool) -> Tensor:
-    return wrap_result(np.sum(self.array) if all else self.array)
+    try:
+        return wrap_result(np.sum(self.array) if all else self.array)
+    except Exception as error:
+        name_kernel(error, "demo::sum", "CPU")
+        raise
 
 
 # type(Tensor self, Scalar int, bool float) -> Tensor
 def type_(self: Tensor, int_: Any, float_: bool) -> Tensor:
-    return wrap_result(self.array + int_)
+    try:
+        return wrap_result(self.array + int_)
+    except Exception as error:
+        name_kernel(error, "demo::type", "CPU")
+        raise
 
 
 # Tensor(Tensor modes, int keys) -> Tensor
 def Tensor_(modes: Tensor, keys: int) -> Tensor:
-    return wrap_result(modes.array * keys)
+    try:
+        return wrap_result(modes.array * keys)
+    except Exception as error:
+        name_kernel(error, "demo::Tensor", "CPU")
+        raise
 
 
 # join_.a(Tensor(a!) self) -> Tensor(a!)
 def join__a(self: Tensor) -> Tensor:
-    np.negative(self.array, out=self.array)
-    return self
+    try:
+        np.negative(self.array, out=self.array)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::join_.a", "CPU")
+        raise
 
 
 # join._a(Tensor self) -> Tensor
 def join__a_(self: Tensor) -> Tensor:
-    return wrap_result(np.negative(self.array))
+    try:
+        return wrap_result(np.negative(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::join._a", "CPU")
+        raise
 
 
 # _t(Tensor self) -> Tensor
 def _t(self: Tensor) -> Tensor:
-    return wrap_result(np.positive(self.array))
+    try:
+        return wrap_result(np.positive(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::_t", "CPU")
+        raise
 
 
 # t(Tensor self) -> Tensor
 def t(self: Tensor) -> Tensor:
-    return wrap_result(np.positive(self.array))
+    try:
+        return wrap_result(np.positive(self.array))
+    except Exception as error:
+        name_kernel(error, "demo::t", "CPU")
+        raise
 
 
 # where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
 def where_self(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    return wrap_result(np.where(condition.array, self.array, other.array))
+    try:
+        return wrap_result(np.where(condition.array, self.array, other.array))
+    except Exception as error:
+        name_kernel(error, "demo::where.self", "CPU")
+        raise

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.dtypes import plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result
 from opwright.tensor import Tensor, wrap
@@ -22,9 +23,13 @@ DTYPES_BIUFC = plain_dtypes("biufc")
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+    except Exception as error:
+        name_kernel(error, "demo::add.Tensor", "CPU")
+        raise
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -63,9 +68,13 @@ def add_Tensor_arrays(self: NDArray[Any], other: NDArray[Any], alpha: Any) -> An
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(plan, np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha)))
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar", "CPU")
+        raise
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -103,9 +112,13 @@ def add_Scalar_arrays(self: NDArray[Any], other: Any, alpha: Any) -> Any:
 
 # exp(Tensor self) -> Tensor
 def exp_default(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.exp(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.exp(self_))
+    except Exception as error:
+        name_kernel(error, "demo::exp", "CPU")
+        raise
 
 
 # exp(Tensor self) -> Tensor
@@ -147,9 +160,13 @@ def exp_default_arrays(self: NDArray[Any]) -> Any:
 
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::less", "CPU")
+        raise
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -188,9 +205,13 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # swish(Tensor self, float beta=1.0) -> Tensor
 def swish(self: Tensor, beta: float) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, self_ / (1 + np.exp(-self_ * beta)))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, self_ / (1 + np.exp(-self_ * beta)))
+    except Exception as error:
+        name_kernel(error, "demo::swish", "CPU")
+        raise
 
 
 # swish(Tensor self, float beta=1.0) -> Tensor
@@ -232,28 +253,40 @@ def swish_arrays(self: NDArray[Any], beta: float) -> Any:
 
 # lerp(Tensor start, Tensor end, Tensor? weight=None) -> Tensor
 def lerp(start: Tensor, end: Tensor, weight: Tensor | None) -> Tensor:
-    weight_ = None if weight is None else weight.array
-    plan = rules.pointwise(start.array, end.array, weight_)
-    start_, end_, weight_ = plan.operands
-    return new_result(plan, start_ if weight_ is None else start_ + weight_ * (end_ - start_))
+    try:
+        weight_ = None if weight is None else weight.array
+        plan = rules.pointwise(start.array, end.array, weight_)
+        start_, end_, weight_ = plan.operands
+        return new_result(plan, start_ if weight_ is None else start_ + weight_ * (end_ - start_))
+    except Exception as error:
+        name_kernel(error, "demo::lerp", "CPU")
+        raise
 
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.out", "CPU")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Tensor", "CPU")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -278,20 +311,28 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar_out", "CPU")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.add(self_, other_ if alpha == 1 else np.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Scalar", "CPU")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
@@ -310,20 +351,28 @@ def add__Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def exp_out(self: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::exp.out", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::exp_", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)

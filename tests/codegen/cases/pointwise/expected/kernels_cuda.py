@@ -9,6 +9,7 @@ import cupy as cp
 
 from opwright import rules
 from opwright.dtypes import plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CUDA
 from opwright.results import new_result
 from opwright.tensor import Tensor
@@ -19,9 +20,13 @@ DTYPES_BIUF = plain_dtypes("biuf")
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 def add_Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
+    except Exception as error:
+        name_kernel(error, "demo::add.Tensor", "CUDA")
+        raise
 
 
 # add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
@@ -46,9 +51,13 @@ def add_Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 def add_Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha)))
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar", "CUDA")
+        raise
 
 
 # add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -72,9 +81,13 @@ def add_Scalar_dense(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, cp.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, cp.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::less", "CUDA")
+        raise
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -99,20 +112,28 @@ def less_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 def add_out(self: Tensor, other: Tensor, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.out", "CUDA")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
 def add__Tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Tensor", "CUDA")
+        raise
 
 
 # add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)
@@ -137,20 +158,28 @@ def add__Tensor_dense(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 
 # add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)
 def add_Scalar_out(self: Tensor, other: Any, alpha: Any, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::add.Scalar_out", "CUDA")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)
 def add__Scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
-    plan = rules.pointwise(self.array, other, alpha=alpha)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other, alpha=alpha)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.add(self_, other_ if alpha == 1 else cp.multiply(other_, alpha), out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::add_.Scalar", "CUDA")
+        raise
 
 
 # add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from opwright import rules
 from opwright.dtypes import DType, plain_dtypes
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CPU
 from opwright.results import new_result, results_of, wrap_list, wrap_result
 from opwright.tensor import Tensor, wrap
@@ -23,9 +24,13 @@ DTYPES_BIUFC = plain_dtypes("biufc")
 
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    return new_result(plan, np.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        return new_result(plan, np.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::mul", "CPU")
+        raise
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -64,9 +69,13 @@ def mul_default_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # exp(Tensor self) -> Tensor
 def exp(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    return new_result(plan, np.exp(self_))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        return new_result(plan, np.exp(self_))
+    except Exception as error:
+        name_kernel(error, "demo::exp", "CPU")
+        raise
 
 
 # exp(Tensor self) -> Tensor
@@ -108,9 +117,13 @@ def exp_arrays(self: NDArray[Any]) -> Any:
 
 # less(Tensor self, Tensor other) -> Tensor
 def less(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    return new_result(plan, np.less(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        return new_result(plan, np.less(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::less", "CPU")
+        raise
 
 
 # less(Tensor self, Tensor other) -> Tensor
@@ -149,69 +162,109 @@ def less_arrays(self: NDArray[Any], other: NDArray[Any]) -> Any:
 
 # scale(Tensor self, float from, Tensor? bias=None, Tensor? noise=None, Tensor? mask=None) -> Tensor
 def scale(self: Tensor, from_: float, bias: Tensor | None, noise: Tensor | None, mask: Tensor | None) -> Tensor:
-    bias_ = None if bias is None else bias.array
-    noise_ = None if noise is None else noise.array
-    mask_ = None if mask is None else mask.array
-    return wrap_result(kernels.scale(self.array, from_, bias_, noise_, mask_))
+    try:
+        bias_ = None if bias is None else bias.array
+        noise_ = None if noise is None else noise.array
+        mask_ = None if mask is None else mask.array
+        return wrap_result(kernels.scale(self.array, from_, bias_, noise_, mask_))
+    except Exception as error:
+        name_kernel(error, "demo::scale", "CPU")
+        raise
 
 
 # join(Tensor[] tensors, Tensor? last=None, int shape=0) -> Tensor
 def join(tensors: list[Tensor], last: Tensor | None, shape: int) -> Tensor:
-    tensors_ = [item.array for item in tensors]
-    last_ = None if last is None else last.array
-    return wrap_result(kernels.join(tensors_, last_, shape))
+    try:
+        tensors_ = [item.array for item in tensors]
+        last_ = None if last is None else last.array
+        return wrap_result(kernels.join(tensors_, last_, shape))
+    except Exception as error:
+        name_kernel(error, "demo::join", "CPU")
+        raise
 
 
 # pick(Tensor self, Tensor?[] indices) -> (Tensor values, Tensor places)
 def pick(self: Tensor, indices: list[Tensor | None]) -> tuple[Tensor, Tensor]:
-    indices_ = [None if item is None else item.array for item in indices]
-    result0, result1 = results_of(kernels.pick(self.array, indices_), 2)
-    return wrap_result(result0), wrap_result(result1)
+    try:
+        indices_ = [None if item is None else item.array for item in indices]
+        result0, result1 = results_of(kernels.pick(self.array, indices_), 2)
+        return wrap_result(result0), wrap_result(result1)
+    except Exception as error:
+        name_kernel(error, "demo::pick", "CPU")
+        raise
 
 
 # halves(Tensor self) -> (Tensor low, Tensor high)
 def halves(self: Tensor) -> tuple[Tensor, Tensor]:
-    result0, result1 = results_of(kernels.halves(self.array), 2)
-    return wrap_result(result0), wrap_result(result1)
+    try:
+        result0, result1 = results_of(kernels.halves(self.array), 2)
+        return wrap_result(result0), wrap_result(result1)
+    except Exception as error:
+        name_kernel(error, "demo::halves", "CPU")
+        raise
 
 
 # pieces(Tensor self, int size) -> Tensor[]
 def pieces_default(self: Tensor, size: int) -> list[Tensor]:
-    return wrap_list(kernels.pieces(self.array, size))
+    try:
+        return wrap_list(kernels.pieces(self.array, size))
+    except Exception as error:
+        name_kernel(error, "demo::pieces", "CPU")
+        raise
 
 
 # shift(Tensor(a) self, int dim) -> Tensor(a)
 def shift(self: Tensor, dim: int) -> Tensor:
-    return wrap_result(kernels.shift(self.array, dim))
+    try:
+        return wrap_result(kernels.shift(self.array, dim))
+    except Exception as error:
+        name_kernel(error, "demo::shift", "CPU")
+        raise
 
 
 # shift_(Tensor(a!) self, int dim) -> Tensor(a!)
 def shift_(self: Tensor, dim: int) -> Tensor:
-    kernels.shift(self.array, dim)
-    return self
+    try:
+        kernels.shift(self.array, dim)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::shift_", "CPU")
+        raise
 
 
 # cast(Tensor self, ScalarType? dtype=None) -> Tensor
 def cast(self: Tensor, dtype: DType | None) -> Tensor:
-    return wrap_result(kernels.cast(self.array, dtype))
+    try:
+        return wrap_result(kernels.cast(self.array, dtype))
+    except Exception as error:
+        name_kernel(error, "demo::cast", "CPU")
+        raise
 
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::mul.out", "CPU")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::mul_", "CPU")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
@@ -235,11 +288,15 @@ def mul__dense(self: Tensor, other: Tensor) -> Tensor:
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
 def exp_(self: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float")
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.exp(self_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float")
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.exp(self_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::exp_", "CPU")
+        raise
 
 
 # exp_(Tensor(a!) self) -> Tensor(a!)
@@ -258,11 +315,15 @@ def exp__dense(self: Tensor) -> Tensor:
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def less_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.less(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array, kind="bool", accepts="bool integer floating")
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.less(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::less_", "CPU")
+        raise
 
 
 # less_(Tensor(a!) self, Tensor other) -> Tensor(a!)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import cupy as cp
 
 from opwright import rules
+from opwright.kernel_errors import name_kernel
 from opwright.keys import DENSE_CUDA
 from opwright.results import new_result
 from opwright.tensor import Tensor
@@ -13,9 +14,13 @@ from opwright.tensor import Tensor
 
 # mul(Tensor self, Tensor other) -> Tensor
 def mul_default(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    return new_result(plan, cp.multiply(self_, other_))
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        return new_result(plan, cp.multiply(self_, other_))
+    except Exception as error:
+        name_kernel(error, "demo::mul", "CUDA")
+        raise
 
 
 # mul(Tensor self, Tensor other) -> Tensor
@@ -40,20 +45,28 @@ def mul_default_dense(self: Tensor, other: Tensor) -> Tensor:
 
 # mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.target(out)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.target(out)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::mul.out", "CUDA")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)
 def mul_(self: Tensor, other: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, other.array)
-    self_, other_ = plan.operands
-    target = plan.inplace(self)
-    plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, other.array)
+        self_, other_ = plan.operands
+        target = plan.inplace(self)
+        plan.store(cp.multiply(self_, other_, out=plan.out(target)), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::mul_", "CUDA")
+        raise
 
 
 # mul_(Tensor(a!) self, Tensor other) -> Tensor(a!)

@@ -6,55 +6,76 @@ from __future__ import annotations
 import numpy as np
 
 from opwright import dtypes, rules
+from opwright.kernel_errors import name_kernel
 from opwright.results import new_result
 from opwright.tensor import Tensor
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 def largest_default(self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim)
-    plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
-    (self_,) = plan0.operands
-    result0 = np.amax(self_, dim, keepdims=keepdim)
-    result1 = np.argmax(self_, dim, keepdims=keepdim)
-    return new_result(plan0, result0), new_result(plan1, result1)
+    try:
+        plan0 = rules.reduce(self.array, dim, keepdim)
+        plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
+        (self_,) = plan0.operands
+        result0 = np.amax(self_, dim, keepdims=keepdim)
+        result1 = np.argmax(self_, dim, keepdims=keepdim)
+        return new_result(plan0, result0), new_result(plan1, result1)
+    except Exception as error:
+        name_kernel(error, "demo::largest", "CPU")
+        raise
 
 
 # largest.values_out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) ->
 #     (Tensor(a!) values, Tensor(b!) indices)
 def largest_values_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    plan0 = rules.reduce(self.array, dim, keepdim)
-    plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
-    (self_,) = plan0.operands
-    target0 = plan0.target(values)
-    target1 = plan1.target(indices)
-    result0 = np.amax(self_, dim, keepdims=keepdim)
-    result1 = np.argmax(self_, dim, keepdims=keepdim)
-    plan0.store(result0, target0)
-    plan1.store(result1, target1)
-    return values, indices
+    try:
+        plan0 = rules.reduce(self.array, dim, keepdim)
+        plan1 = rules.reduce(self.array, dim, keepdim, dtype=dtypes.int64)
+        (self_,) = plan0.operands
+        target0 = plan0.target(values)
+        target1 = plan1.target(indices)
+        result0 = np.amax(self_, dim, keepdims=keepdim)
+        result1 = np.argmax(self_, dim, keepdims=keepdim)
+        plan0.store(result0, target0)
+        plan1.store(result1, target1)
+        return values, indices
+    except Exception as error:
+        name_kernel(error, "demo::largest.values_out", "CPU")
+        raise
 
 
 # halve(Tensor self, str? rounding=None) -> Tensor
 def halve_default(self: Tensor, rounding: str | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
-    (self_,) = plan.operands
-    return new_result(plan, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2))
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
+        (self_,) = plan.operands
+        return new_result(plan, np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2))
+    except Exception as error:
+        name_kernel(error, "demo::halve", "CPU")
+        raise
 
 
 # halve_(Tensor(a!) self, str? rounding=None) -> Tensor(a!)
 def halve_(self: Tensor, rounding: str | None) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
-    (self_,) = plan.operands
-    target = plan.inplace(self)
-    plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
-    return self
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
+        (self_,) = plan.operands
+        target = plan.inplace(self)
+        plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
+        return self
+    except Exception as error:
+        name_kernel(error, "demo::halve_", "CPU")
+        raise
 
 
 # halve.out_rounding(Tensor self, str? rounding=None, *, Tensor(a!) out) -> Tensor(a!)
 def halve_out_rounding(self: Tensor, rounding: str | None, out: Tensor) -> Tensor:
-    plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
-    (self_,) = plan.operands
-    target = plan.target(out)
-    plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
-    return out
+    try:
+        plan = rules.pointwise(self.array, kind="int_to_float") if rounding is None else rules.pointwise(self.array)
+        (self_,) = plan.operands
+        target = plan.target(out)
+        plan.store(np.divide(self_, 2) if rounding is None else np.floor_divide(self_, 2), target)
+        return out
+    except Exception as error:
+        name_kernel(error, "demo::halve.out_rounding", "CPU")
+        raise

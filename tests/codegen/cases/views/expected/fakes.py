@@ -4,21 +4,34 @@
 from __future__ import annotations
 
 from opwright.fake import array_module
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
 def flip_axes(self: Tensor) -> Tensor:
-    return wrap_view(self, self.array.T)
+    try:
+        return wrap_view(self, self.array.T)
+    except Exception as error:
+        name_kernel(error, "demo::flip_axes", "Meta")
+        raise
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
 def pieces_default(self: Tensor, count: int, dim: int) -> list[Tensor]:
-    return wrap_views(self, array_module.split(self.array, count, dim))
+    try:
+        return wrap_views(self, array_module.split(self.array, count, dim))
+    except Exception as error:
+        name_kernel(error, "demo::pieces", "Meta")
+        raise
 
 
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
 def ends(self: Tensor) -> tuple[Tensor, Tensor]:
-    result0 = self.array[:1]
-    result1 = self.array[-1:]
-    return wrap_view(self, result0), wrap_view(self, result1)
+    try:
+        result0 = self.array[:1]
+        result1 = self.array[-1:]
+        return wrap_view(self, result0), wrap_view(self, result1)
+    except Exception as error:
+        name_kernel(error, "demo::ends", "Meta")
+        raise

@@ -5,21 +5,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
 def flip_axes(self: Tensor) -> Tensor:
-    return wrap_view(self, self.array.T)
+    try:
+        return wrap_view(self, self.array.T)
+    except Exception as error:
+        name_kernel(error, "demo::flip_axes", "CPU")
+        raise
 
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
 def pieces_default(self: Tensor, count: int, dim: int) -> list[Tensor]:
-    return wrap_views(self, np.split(self.array, count, dim))
+    try:
+        return wrap_views(self, np.split(self.array, count, dim))
+    except Exception as error:
+        name_kernel(error, "demo::pieces", "CPU")
+        raise
 
 
 # ends(Tensor(a) self) -> (Tensor(a) first, Tensor(a) last)
 def ends(self: Tensor) -> tuple[Tensor, Tensor]:
-    result0 = self.array[:1]
-    result1 = self.array[-1:]
-    return wrap_view(self, result0), wrap_view(self, result1)
+    try:
+        result0 = self.array[:1]
+        result1 = self.array[-1:]
+        return wrap_view(self, result0), wrap_view(self, result1)
+    except Exception as error:
+        name_kernel(error, "demo::ends", "CPU")
+        raise

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from opwright.kernel_errors import name_kernel
 from opwright.tensor import Tensor, wrap_view
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
 def flip_axes(self: Tensor) -> Tensor:
-    return wrap_view(self, self.array.T)
+    try:
+        return wrap_view(self, self.array.T)
+    except Exception as error:
+        name_kernel(error, "demo::flip_axes", "CUDA")
+        raise
