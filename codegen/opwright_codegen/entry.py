@@ -1,4 +1,4 @@
-"""Where the command begins: an interrupt while modules are still being imported shows no traceback either."""
+"""The beginning of the command: an interrupt while modules are still being imported shows no traceback either."""
 
 from __future__ import annotations
 

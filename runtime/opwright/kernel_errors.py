@@ -151,7 +151,7 @@ def _kernel_text(frame: FrameType) -> str:
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:
-    """What a check is given: its last argument that is no name of a plan or target and no number."""
+    """Return what a check is given: its last argument that is no name of a plan or target and no number."""
     for argument in reversed(call.args):
         found: ast.expr | None = argument
         if isinstance(argument, ast.Name):

@@ -21,13 +21,13 @@ _active: Final[ContextVar[Originals | None]] = ContextVar("opwright_originals", 
 
 
 class _Handle:
-    """What a node keeps in place of a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
+    """Stands in a node for a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
 
     __slots__ = ("__weakref__",)
 
 
 class Originals:
-    """What nodes saved in a block: tensors as they still are (`original`), and copies of those written to since
+    """Holds what nodes saved in a block: tensors as they still are (`original`), and copies of those written to since
     (`cloned`)."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Originals:
         self._in_memory.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """What the node keeps: one handle for all that save a tensor between two writes."""
+        """Return what the node keeps: one handle for all that save a tensor between two writes."""
         handles = self._in_memory.setdefault(id(storage_of(tensor).array), WeakValueDictionary())
         handle = handles.get(id(tensor))
         if handle is None:

@@ -90,7 +90,8 @@ def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 class _Packed:
-    """What the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil it."""
+    """Keeps what the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil
+    it."""
 
     __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version", "write")
 
