@@ -44,7 +44,7 @@ GENERATOR_ORDER = """
     derivative_formulas derivative_entries derivative_checks
     used_packages derivatives
     names annotations views kernel_calls elementwise metas bindings targets render write explanations show_rules
-    show_explanations run_tests cli entry
+    show_explanations run_tests entry cli
 """.split()  # noqa: SIM905
 RUNTIME_ORDER = """
     errors missing interrupts forks registry_lock

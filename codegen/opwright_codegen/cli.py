@@ -39,7 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"opwright: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said
         return 2
     except OSError as error:
         print(f"opwright: {_shown_error(error)}", file=sys.stderr)
@@ -190,4 +189,6 @@ def _shown_error(error: OSError) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from opwright_codegen.entry import main as begin
+
+    sys.exit(begin())

@@ -1,6 +1,9 @@
-"""The beginning of the command: an interrupt while modules are still being imported shows no traceback either."""
+"""The beginning and end of the command: interrupts while modules are imported, streams that take no more text."""
 
 from __future__ import annotations
+
+import os
+import sys
 
 __all__ = ["main"]
 
@@ -10,6 +13,21 @@ def main() -> int:
     try:
         from opwright_codegen.cli import main as run
 
-        return run()
+        status = run()
     except KeyboardInterrupt:
-        return 130
+        status = 130
+    except OSError:
+        status = 2  # not even the error could be written
+    return status if _are_written() else status or 2
+
+
+def _are_written() -> bool:
+    """Whether all that was printed could be written. What could not is dropped: Python would try again at its end."""
+    written = True
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            written = False
+    return written

@@ -154,14 +154,16 @@ def test_a_full_disk_is_told_of_with_the_file(folder: Path, size: int) -> None:
     assert not list(folder.rglob("*.tmp"))
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_full_device_for_a_stream(folder: Path, stream: str) -> None:
+def test_a_full_device_for_a_stream(folder: Path, stream: str, unbuffered: str) -> None:
     text = OPERATORS if stream == "stdout" else "- func: f(\n"
     (folder / "ops.yaml").write_text(text)
     with open("/dev/full", "w") as full:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full}
         command = [sys.executable, "-c", _COMMAND, "generate", "ops.yaml", "-o", "out"]
-        done = subprocess.run(command, cwd=folder, text=True, timeout=120, **streams)  # type: ignore[call-overload]
+        environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(command, cwd=folder, text=True, timeout=120, env=environment, **streams)  # type: ignore[call-overload]
     assert done.returncode in (1, 2)
     assert "Traceback" not in (done.stdout or "") + (done.stderr or "")
     if stream == "stdout":
