@@ -40,6 +40,9 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     Known(
         "_?cdist.*", "inf, .*value: values nan not", "the largest of numbers and NaN is NaN; PyTorch's kernel drops it"
     ),
+    Known(
+        "_?cdist.*", "value: values inf not nan", "for many rows PyTorch multiplies matrices, where infinities cancel"
+    ),
     Known("native_(layer|group)_norm", "value: values -?inf not nan", "the mean of rows whose results are NaN in both"),
     Known("_?conv.*", "value: values|gradient [01]: values|tangent 0: values", _PADDING),
     Known("max_pool1d", "shape, dtype, strides", "PyTorch takes another kernel where gradients are asked for"),
@@ -91,7 +94,7 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     Known("hardsigmoid_?", "float64.*(gradient|tangent) 0", "PyTorch's 1/6 has single precision"),
     Known("group_norm", ", 0]/.*gradient 1: values -?0.0 not nan", "of nothing, by whose size PyTorch divides"),
     Known("index_reduce_?", "prod.*gradient 1: values 0.0 not nan", "an infinity times an exact 0"),
-    Known("(scatter_reduce.two)_?", "complex.*prod.*gradient 1", "PyTorch does not conjugate the other factors"),
+    Known("(scatter_reduce.two)_?", "complex.*prod.*gradient 1", "PyTorch refuses it; in place it lets it through"),
     Known(
         "soft_margin_loss", "(gradient|tangent) 0", "the slope of an infinite loss has a limit; PyTorch's is inf/inf"
     ),
@@ -128,8 +131,12 @@ KNOWN_CORNERS: tuple[Known, ...] = (
         "PyTorch's tangent has another dtype than its result",
     ),
     Known("ldexp_?.*", "tangent 0", "PyTorch raises 2 to integers, which overflow"),
-    Known("smooth_l1_loss", ", 0.0\\).*tangent 0", "at equal elements PyTorch's tangent is -1 and its gradient 0"),
-    Known("linalg_vector_norm", "complex.* inf.*gradient 0: values 0j not", "where all are 0 PyTorch divides 0 by 0"),
+    Known("smooth_l1_loss", ", 0.0", "at equal elements PyTorch's slope is -1, for both operands; here it is 0"),
+    Known(
+        "linalg_vector_norm",
+        "complex.* inf.*(gradient|tangent) 0: values 0(j|.0) not",
+        "where all are 0 PyTorch divides 0 by 0",
+    ),
     Known("binary_cross_entropy", "tangent 0: values", "PyTorch's tangent is not bounded as its gradient is"),
     Known("prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self"),
     Known("(cumprod_?|vander)", "tangent 0", "PyTorch divides by elements, and gives NaN for what is not finite"),
