@@ -130,6 +130,11 @@ KNOWN_CORNERS: tuple[Known, ...] = (
         r"tangent 0: float(32|64)\(.*\), not float(32|64)",
         "PyTorch's tangent has another dtype than its result",
     ),
+    Known(
+        "scatter_reduce.two",
+        "am(in|ax).*include_self': False.*tangent 0|am(in|ax).*include_self=False.*tangent 0",
+        "PyTorch's gradient counts self among equal elements, and its tangent does not; here both do",
+    ),
     Known("ldexp_?.*", "tangent 0", "PyTorch raises 2 to integers, which overflow"),
     Known("smooth_l1_loss", ", 0.0", "at equal elements PyTorch's slope is -1, for both operands; here it is 0"),
     Known(
