@@ -47,15 +47,18 @@ class HeldSignals:
         self._noted: list[tuple[int, FrameType | None]] = []
         self._before: dict[int, Any] = {}
         try:
-            for number in _SIGNALS:
-                handler = _signal.getsignal(number)
-                if callable(handler):
-                    self._before[number] = handler
-                    _signal.signal(number, self._note)
+            self._replace()  # (in a function: Python 3.13 leaves jumps of a loop in a `try` out of it)
             self._is_on = True
         except BaseException:
             self._put_back()
             raise
+
+    def _replace(self) -> None:
+        for number in _SIGNALS:
+            handler = _signal.getsignal(number)
+            if callable(handler):
+                self._before[number] = handler
+                _signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self._is_on:
