@@ -3674,7 +3674,7 @@ _round_decimals = declare(
 
 # round.decimals(Tensor self, *, int decimals) -> Tensor
 def round_decimals(self: Tensor, *, decimals: int) -> Tensor:
-    if type(decimals) is not int:
+    if type(decimals) is not int or decimals.bit_length() > 63:
         decimals = _round_decimals.convert(1, decimals)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -6972,7 +6972,7 @@ _polygamma_default = declare(
 
 # polygamma(int n, Tensor self) -> Tensor
 def polygamma_default(n: int, self: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _polygamma_default.convert(0, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -7010,7 +7010,7 @@ _polygamma_ = declare(
 def polygamma_(self: Tensor = NOT_GIVEN, n: int = NOT_GIVEN, **named: Any) -> Tensor:
     if named:
         return _polygamma_.call_given((self, n), named)
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _polygamma_.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -7046,7 +7046,7 @@ _mvlgamma_default = declare(
 
 # mvlgamma(Tensor self, int p) -> Tensor
 def mvlgamma_default(self: Tensor, p: int) -> Tensor:
-    if type(p) is not int:
+    if type(p) is not int or p.bit_length() > 63:
         p = _mvlgamma_default.convert(1, p)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -7084,7 +7084,7 @@ _mvlgamma_ = declare(
 def mvlgamma_(self: Tensor = NOT_GIVEN, p: int = NOT_GIVEN, **named: Any) -> Tensor:
     if named:
         return _mvlgamma_.call_given((self, p), named)
-    if type(p) is not int:
+    if type(p) is not int or p.bit_length() > 63:
         p = _mvlgamma_.convert(1, p)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -7121,7 +7121,7 @@ _mvlgamma_out = declare(
 
 # mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def mvlgamma_out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
-    if type(p) is not int:
+    if type(p) is not int or p.bit_length() > 63:
         p = _mvlgamma_out.convert(1, p)
     return _mvlgamma_out.call(self, p, out)
 
@@ -8196,7 +8196,7 @@ _special_polygamma_default = declare(
 
 # special_polygamma(int n, Tensor self) -> Tensor
 def special_polygamma_default(n: int, self: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _special_polygamma_default.convert(0, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8233,7 +8233,7 @@ _special_polygamma_out = declare(
 
 # special_polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def special_polygamma_out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _special_polygamma_out.convert(0, n)
     return _special_polygamma_out.call(n, self, out)
 
@@ -8251,7 +8251,7 @@ _special_multigammaln_default = declare(
 
 # special_multigammaln(Tensor self, int p) -> Tensor
 def special_multigammaln_default(self: Tensor, p: int) -> Tensor:
-    if type(p) is not int:
+    if type(p) is not int or p.bit_length() > 63:
         p = _special_multigammaln_default.convert(1, p)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8288,7 +8288,7 @@ _special_multigammaln_out = declare(
 
 # special_multigammaln.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)
 def special_multigammaln_out(self: Tensor, p: int, *, out: Tensor) -> Tensor:
-    if type(p) is not int:
+    if type(p) is not int or p.bit_length() > 63:
         p = _special_multigammaln_out.convert(1, p)
     return _special_multigammaln_out.call(self, p, out)
 
@@ -8829,7 +8829,7 @@ _special_round_default = declare(
 
 # special_round(Tensor self, *, int decimals=0) -> Tensor
 def special_round_default(self: Tensor, *, decimals: int = 0) -> Tensor:
-    if type(decimals) is not int:
+    if type(decimals) is not int or decimals.bit_length() > 63:
         decimals = _special_round_default.convert(1, decimals)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -8866,7 +8866,7 @@ _special_round_out = declare(
 
 # special_round.out(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)
 def special_round_out(self: Tensor, *, decimals: int = 0, out: Tensor) -> Tensor:
-    if type(decimals) is not int:
+    if type(decimals) is not int or decimals.bit_length() > 63:
         decimals = _special_round_out.convert(1, decimals)
     return _special_round_out.call(self, decimals, out)
 
@@ -14803,7 +14803,7 @@ def diff_default(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _diff_default.convert(1, n)
     if type(dim) is not int:
         dim = _diff_default.convert(2, dim)
@@ -14866,7 +14866,7 @@ def diff_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _diff_out.convert(1, n)
     if type(dim) is not int:
         dim = _diff_out.convert(2, dim)
@@ -16870,7 +16870,7 @@ _histc_default = declare(
 
 # histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
 def histc_default(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
-    if type(bins) is not int:
+    if type(bins) is not int or bins.bit_length() > 63:
         bins = _histc_default.convert(1, bins)
     if type(min) is not int and type(min) is not float:
         min = _histc_default.convert(2, min)
@@ -17039,7 +17039,7 @@ def histogram_bin_ct(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> histogram_bin_ct_result:
-    if type(bins) is not int:
+    if type(bins) is not int or bins.bit_length() > 63:
         bins = _histogram_bin_ct.convert(1, bins)
     if range is not None:
         range = _histogram_bin_ct.convert(2, range)
@@ -17110,7 +17110,7 @@ def histogram_bin_ct_out(
     hist: Tensor,
     bin_edges: Tensor,
 ) -> histogram_bin_ct_out_result:
-    if type(bins) is not int:
+    if type(bins) is not int or bins.bit_length() > 63:
         bins = _histogram_bin_ct_out.convert(1, bins)
     if range is not None:
         range = _histogram_bin_ct_out.convert(2, range)
@@ -17834,7 +17834,7 @@ _linalg_matrix_power_default = declare(
 
 # linalg_matrix_power(Tensor self, int n) -> Tensor
 def linalg_matrix_power_default(self: Tensor, n: int) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _linalg_matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -17871,7 +17871,7 @@ _linalg_matrix_power_out = declare(
 
 # linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _linalg_matrix_power_out.convert(1, n)
     return _linalg_matrix_power_out.call(self, n, out)
 
@@ -17889,7 +17889,7 @@ _matrix_power_default = declare(
 
 # matrix_power(Tensor self, int n) -> Tensor
 def matrix_power_default(self: Tensor, n: int) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _matrix_power_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -18857,7 +18857,7 @@ _linalg_tensorinv_default = declare(
 
 # linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 def linalg_tensorinv_default(self: Tensor, ind: int = 2) -> Tensor:
-    if type(ind) is not int:
+    if type(ind) is not int or ind.bit_length() > 63:
         ind = _linalg_tensorinv_default.convert(1, ind)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -18894,7 +18894,7 @@ _linalg_tensorinv_out = declare(
 
 # linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)
 def linalg_tensorinv_out(self: Tensor, ind: int = 2, *, out: Tensor) -> Tensor:
-    if type(ind) is not int:
+    if type(ind) is not int or ind.bit_length() > 63:
         ind = _linalg_tensorinv_out.convert(1, ind)
     return _linalg_tensorinv_out.call(self, ind, out)
 
@@ -21581,7 +21581,7 @@ def cdist(
         return _cdist.call_given((x1, x2, p, compute_mode), named)
     if type(p) is not float:
         p = _cdist.convert(2, p)
-    if compute_mode is not None and type(compute_mode) is not int:
+    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
         compute_mode = _cdist.convert(3, compute_mode)
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
@@ -21653,7 +21653,7 @@ __cdist_forward_default = declare(
 def _cdist_forward_default(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
     if type(p) is not float:
         p = __cdist_forward_default.convert(2, p)
-    if compute_mode is not None and type(compute_mode) is not int:
+    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
         compute_mode = __cdist_forward_default.convert(3, compute_mode)
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
@@ -22247,7 +22247,7 @@ _diagonal = declare(
 def diagonal(self: Tensor = NOT_GIVEN, offset: int = 0, dim1: int = 0, dim2: int = 1, **named: Any) -> Tensor:
     if named:
         return _diagonal.call_given((self, offset, dim1, dim2), named)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diagonal.convert(2, dim1)
@@ -22485,7 +22485,7 @@ _chunk_default = declare(
 
 # chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
 def chunk_default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
-    if type(chunks) is not int:
+    if type(chunks) is not int or chunks.bit_length() > 63:
         chunks = _chunk_default.convert(1, chunks)
     if type(dim) is not int:
         dim = _chunk_default.convert(2, dim)
@@ -23710,7 +23710,7 @@ _hsplit_int = declare(
 
 # hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 def hsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    if type(sections) is not int:
+    if type(sections) is not int or sections.bit_length() > 63:
         sections = _hsplit_int.convert(1, sections)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -23784,7 +23784,7 @@ _vsplit_int = declare(
 
 # vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 def vsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    if type(sections) is not int:
+    if type(sections) is not int or sections.bit_length() > 63:
         sections = _vsplit_int.convert(1, sections)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -23858,7 +23858,7 @@ _dsplit_int = declare(
 
 # dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
 def dsplit_int(self: Tensor, sections: int) -> list[Tensor]:
-    if type(sections) is not int:
+    if type(sections) is not int or sections.bit_length() > 63:
         sections = _dsplit_int.convert(1, sections)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -24008,7 +24008,7 @@ _unsafe_chunk_default = declare(
 
 # unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 def unsafe_chunk_default(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
-    if type(chunks) is not int:
+    if type(chunks) is not int or chunks.bit_length() > 63:
         chunks = _unsafe_chunk_default.convert(1, chunks)
     if type(dim) is not int:
         dim = _unsafe_chunk_default.convert(2, dim)
@@ -24056,9 +24056,9 @@ def unfold(
         return _unfold.call_given((self, dimension, size, step), named)
     if type(dimension) is not int:
         dimension = _unfold.convert(1, dimension)
-    if type(size) is not int:
+    if type(size) is not int or size.bit_length() > 63:
         size = _unfold.convert(2, size)
-    if type(step) is not int:
+    if type(step) is not int or step.bit_length() > 63:
         step = _unfold.convert(3, step)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -24818,7 +24818,7 @@ _diagonal_copy_default = declare(
 
 # diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_copy_default(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal_copy_default.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diagonal_copy_default.convert(2, dim1)
@@ -25249,9 +25249,9 @@ _unfold_copy_default = declare(
 def unfold_copy_default(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     if type(dimension) is not int:
         dimension = _unfold_copy_default.convert(1, dimension)
-    if type(size) is not int:
+    if type(size) is not int or size.bit_length() > 63:
         size = _unfold_copy_default.convert(2, size)
-    if type(step) is not int:
+    if type(step) is not int or step.bit_length() > 63:
         step = _unfold_copy_default.convert(3, step)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -25613,7 +25613,7 @@ _rot90_default = declare(
 
 # rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor
 def rot90_default(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    if type(k) is not int:
+    if type(k) is not int or k.bit_length() > 63:
         k = _rot90_default.convert(1, k)
     if not is_int_list(dims):
         dims = _rot90_default.convert(2, dims)
@@ -25687,7 +25687,7 @@ _pixel_shuffle_default = declare(
 
 # pixel_shuffle(Tensor self, int upscale_factor) -> Tensor
 def pixel_shuffle_default(self: Tensor, upscale_factor: int) -> Tensor:
-    if type(upscale_factor) is not int:
+    if type(upscale_factor) is not int or upscale_factor.bit_length() > 63:
         upscale_factor = _pixel_shuffle_default.convert(1, upscale_factor)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -25723,7 +25723,7 @@ _pixel_unshuffle_default = declare(
 
 # pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor
 def pixel_unshuffle_default(self: Tensor, downscale_factor: int) -> Tensor:
-    if type(downscale_factor) is not int:
+    if type(downscale_factor) is not int or downscale_factor.bit_length() > 63:
         downscale_factor = _pixel_unshuffle_default.convert(1, downscale_factor)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26470,7 +26470,7 @@ _combinations = declare(
 def combinations(self: Tensor = NOT_GIVEN, r: int = 2, with_replacement: bool = False, **named: Any) -> Tensor:
     if named:
         return _combinations.call_given((self, r, with_replacement), named)
-    if type(r) is not int:
+    if type(r) is not int or r.bit_length() > 63:
         r = _combinations.convert(1, r)
     if type(with_replacement) is not bool:
         with_replacement = _combinations.convert(2, with_replacement)
@@ -26508,7 +26508,7 @@ _diag_default = declare(
 
 # diag(Tensor self, int diagonal=0) -> Tensor
 def diag_default(self: Tensor, diagonal: int = 0) -> Tensor:
-    if type(diagonal) is not int:
+    if type(diagonal) is not int or diagonal.bit_length() > 63:
         diagonal = _diag_default.convert(1, diagonal)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26545,7 +26545,7 @@ _diag_out = declare(
 
 # diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 def diag_out(self: Tensor, diagonal: int = 0, *, out: Tensor) -> Tensor:
-    if type(diagonal) is not int:
+    if type(diagonal) is not int or diagonal.bit_length() > 63:
         diagonal = _diag_out.convert(1, diagonal)
     return _diag_out.call(self, diagonal, out)
 
@@ -26565,7 +26565,7 @@ _diagflat = declare(
 def diagflat(self: Tensor = NOT_GIVEN, offset: int = 0, **named: Any) -> Tensor:
     if named:
         return _diagflat.call_given((self, offset), named)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagflat.convert(1, offset)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -26601,7 +26601,7 @@ _diag_embed_default = declare(
 
 # diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
 def diag_embed_default(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diag_embed_default.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diag_embed_default.convert(2, dim1)
@@ -26661,11 +26661,11 @@ def tril_indices_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _tril_indices_default.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _tril_indices_default.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _tril_indices_default.convert(2, offset)
     if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
@@ -26702,11 +26702,11 @@ _tril_indices_out = declare(
 
 # tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def tril_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _tril_indices_out.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _tril_indices_out.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _tril_indices_out.convert(2, offset)
     return _tril_indices_out.call(row, col, offset, out)
 
@@ -26744,11 +26744,11 @@ def triu_indices_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _triu_indices_default.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _triu_indices_default.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _triu_indices_default.convert(2, offset)
     if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
@@ -26785,11 +26785,11 @@ _triu_indices_out = declare(
 
 # triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
 def triu_indices_out(row: int, col: int, offset: int = 0, *, out: Tensor) -> Tensor:
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _triu_indices_out.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _triu_indices_out.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _triu_indices_out.convert(2, offset)
     return _triu_indices_out.call(row, col, offset, out)
 
@@ -26901,7 +26901,7 @@ _diagonal_scatter_default = declare(
 
 # diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
 def diagonal_scatter_default(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal_scatter_default.convert(2, offset)
     if type(dim1) is not int:
         dim1 = _diagonal_scatter_default.convert(3, dim1)
@@ -27297,7 +27297,7 @@ def _pad_enum(
         return __pad_enum.call_given((self, pad, mode, value), named)
     if not is_int_list(pad):
         pad = __pad_enum.convert(1, pad)
-    if type(mode) is not int:
+    if type(mode) is not int or mode.bit_length() > 63:
         mode = __pad_enum.convert(2, mode)
     if value is not None and type(value) is not float:
         value = __pad_enum.convert(3, value)
@@ -28933,7 +28933,7 @@ _one_hot = declare(
 def one_hot(self: Tensor = NOT_GIVEN, num_classes: int = -1, **named: Any) -> Tensor:
     if named:
         return _one_hot.call_given((self, num_classes), named)
-    if type(num_classes) is not int:
+    if type(num_classes) is not int or num_classes.bit_length() > 63:
         num_classes = _one_hot.convert(1, num_classes)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -29769,7 +29769,7 @@ def native_group_norm_default(
         C = _native_group_norm_default.convert(4, C)
     if type(HxW) is not int:
         HxW = _native_group_norm_default.convert(5, HxW)
-    if type(group) is not int:
+    if type(group) is not int or group.bit_length() > 63:
         group = _native_group_norm_default.convert(6, group)
     if type(eps) is not float:
         eps = _native_group_norm_default.convert(7, eps)
@@ -29835,7 +29835,7 @@ def group_norm(
 ) -> Tensor:
     if named:
         return _group_norm.call_given((input, num_groups, weight, bias, eps, cudnn_enabled), named)
-    if type(num_groups) is not int:
+    if type(num_groups) is not int or num_groups.bit_length() > 63:
         num_groups = _group_norm.convert(1, num_groups)
     if type(eps) is not float:
         eps = _group_norm.convert(4, eps)
@@ -31789,7 +31789,7 @@ _mse_loss_default = declare(
 
 # mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def mse_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _mse_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -31827,7 +31827,7 @@ _l1_loss = declare(
 def l1_loss(self: Tensor = NOT_GIVEN, target: Tensor = NOT_GIVEN, reduction: int = 1, **named: Any) -> Tensor:
     if named:
         return _l1_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _l1_loss.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -31863,7 +31863,7 @@ _smooth_l1_loss_default = declare(
 
 # smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor
 def smooth_l1_loss_default(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _smooth_l1_loss_default.convert(2, reduction)
     if type(beta) is not float:
         beta = _smooth_l1_loss_default.convert(3, beta)
@@ -31901,7 +31901,7 @@ _huber_loss_default = declare(
 
 # huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
 def huber_loss_default(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _huber_loss_default.convert(2, reduction)
     if type(delta) is not float:
         delta = _huber_loss_default.convert(3, delta)
@@ -31944,7 +31944,7 @@ def binary_cross_entropy_default(
     weight: Tensor | None = None,
     reduction: int = 1,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_default.convert(3, reduction)
     modes = active_modes()
     if (
@@ -32000,7 +32000,7 @@ def binary_cross_entropy_with_logits_default(
     pos_weight: Tensor | None = None,
     reduction: int = 1,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_with_logits_default.convert(4, reduction)
     modes = active_modes()
     if (
@@ -32056,7 +32056,7 @@ def kl_div(
 ) -> Tensor:
     if named:
         return _kl_div.call_given((self, target, reduction, log_target), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _kl_div.convert(2, reduction)
     if type(log_target) is not bool:
         log_target = _kl_div.convert(3, log_target)
@@ -32094,7 +32094,7 @@ _soft_margin_loss_default = declare(
 
 # soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def soft_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _soft_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -32140,7 +32140,7 @@ def hinge_embedding_loss(
         return _hinge_embedding_loss.call_given((self, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _hinge_embedding_loss.convert(2, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _hinge_embedding_loss.convert(3, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -32199,7 +32199,7 @@ def poisson_nll_loss(
         full = _poisson_nll_loss.convert(3, full)
     if type(eps) is not float:
         eps = _poisson_nll_loss.convert(4, eps)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _poisson_nll_loss.convert(5, reduction)
     modes = active_modes()
     if type(input) is ndarray and type(target) is ndarray and modes is None:
@@ -32247,7 +32247,7 @@ def nll_loss_default(
     reduction: int = 1,
     ignore_index: int = -100,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_default.convert(4, ignore_index)
@@ -32308,7 +32308,7 @@ def nll_loss_forward_default(
     reduction: int,
     ignore_index: int,
 ) -> nll_loss_forward_default_result:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_forward_default.convert(4, ignore_index)
@@ -32374,7 +32374,7 @@ def nll_loss_forward_output(
     output: Tensor,
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_forward_output.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_forward_output.convert(4, ignore_index)
@@ -32406,7 +32406,7 @@ def nll_loss2d_default(
     reduction: int = 1,
     ignore_index: int = -100,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_default.convert(4, ignore_index)
@@ -32467,7 +32467,7 @@ def nll_loss2d_forward_default(
     reduction: int,
     ignore_index: int,
 ) -> nll_loss2d_forward_default_result:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_forward_default.convert(4, ignore_index)
@@ -32533,7 +32533,7 @@ def nll_loss2d_forward_output(
     output: Tensor,
     total_weight: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_forward_output.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_forward_output.convert(4, ignore_index)
@@ -32568,7 +32568,7 @@ def nll_loss_nd(
 ) -> Tensor:
     if named:
         return _nll_loss_nd.call_given((self, target, weight, reduction, ignore_index), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_nd.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_nd.convert(4, ignore_index)
@@ -32632,7 +32632,7 @@ def cross_entropy_loss(
 ) -> Tensor:
     if named:
         return _cross_entropy_loss.call_given((self, target, weight, reduction, ignore_index, label_smoothing), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _cross_entropy_loss.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _cross_entropy_loss.convert(4, ignore_index)
@@ -32698,7 +32698,7 @@ def multi_margin_loss_default(
         p = _multi_margin_loss_default.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
         margin = _multi_margin_loss_default.convert(3, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multi_margin_loss_default.convert(5, reduction)
     modes = active_modes()
     if (
@@ -32741,7 +32741,7 @@ _multilabel_margin_loss_default = declare(
 
 # multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 def multilabel_margin_loss_default(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -32789,7 +32789,7 @@ def multilabel_margin_loss_forward_default(
     target: Tensor,
     reduction: int,
 ) -> multilabel_margin_loss_forward_default_result:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_forward_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -32836,7 +32836,7 @@ def multilabel_margin_loss_forward_output(
     output: Tensor,
     is_target: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_forward_output.convert(2, reduction)
     return _multilabel_margin_loss_forward_output.call(self, target, reduction, output, is_target)
 
@@ -32871,7 +32871,7 @@ def margin_ranking_loss(
         return _margin_ranking_loss.call_given((input1, input2, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _margin_ranking_loss.convert(3, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _margin_ranking_loss.convert(4, reduction)
     modes = active_modes()
     if type(input1) is ndarray and type(input2) is ndarray and type(target) is ndarray and modes is None:
@@ -32924,7 +32924,7 @@ def cosine_embedding_loss(
         return _cosine_embedding_loss.call_given((input1, input2, target, margin, reduction), named)
     if type(margin) is not float:
         margin = _cosine_embedding_loss.convert(3, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _cosine_embedding_loss.convert(4, reduction)
     modes = active_modes()
     if type(input1) is ndarray and type(input2) is ndarray and type(target) is ndarray and modes is None:
@@ -32991,7 +32991,7 @@ def triplet_margin_loss(
         eps = _triplet_margin_loss.convert(5, eps)
     if type(swap) is not bool:
         swap = _triplet_margin_loss.convert(6, swap)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _triplet_margin_loss.convert(7, reduction)
     modes = active_modes()
     if type(anchor) is ndarray and type(positive) is ndarray and type(negative) is ndarray and modes is None:
@@ -34558,7 +34558,7 @@ def avg_pool2d_default(
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool2d_default.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool2d_default.convert(6, divisor_override)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -34630,7 +34630,7 @@ def avg_pool3d_default(
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool3d_default.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool3d_default.convert(6, divisor_override)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -36680,7 +36680,7 @@ def linspace_default(
         start = _linspace_default.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _linspace_default.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_default.convert(2, steps)
     if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_default.convert(3, dtype)
@@ -36842,7 +36842,7 @@ def linspace_Tensor_Tensor(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
     if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
@@ -36908,7 +36908,7 @@ def linspace_Tensor_Scalar(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _linspace_Tensor_Scalar.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Tensor_Scalar.convert(2, steps)
     if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Scalar.convert(3, dtype)
@@ -36974,7 +36974,7 @@ def linspace_Scalar_Tensor(
 ) -> Tensor:
     if type(start) is not int and type(start) is not float:
         start = _linspace_Scalar_Tensor.convert(0, start)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Scalar_Tensor.convert(2, steps)
     if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Scalar_Tensor.convert(3, dtype)
@@ -37044,7 +37044,7 @@ def logspace_default(
         start = _logspace_default.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _logspace_default.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_default.convert(2, steps)
     if type(base) is not float:
         base = _logspace_default.convert(3, base)
@@ -37104,7 +37104,7 @@ def logspace_Tensor_Tensor(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)
@@ -37174,7 +37174,7 @@ def logspace_Tensor_Scalar(
 ) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _logspace_Tensor_Scalar.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Tensor_Scalar.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar.convert(3, base)
@@ -37244,7 +37244,7 @@ def logspace_Scalar_Tensor(
 ) -> Tensor:
     if type(start) is not int and type(start) is not float:
         start = _logspace_Scalar_Tensor.convert(0, start)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Scalar_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor.convert(3, base)
@@ -37348,7 +37348,7 @@ _vander = declare(
 def vander(x: Tensor = NOT_GIVEN, N: int | None = None, increasing: bool = False, **named: Any) -> Tensor:
     if named:
         return _vander.call_given((x, N, increasing), named)
-    if N is not None and type(N) is not int:
+    if N is not None and (type(N) is not int or N.bit_length() > 63):
         N = _vander.convert(1, N)
     if type(increasing) is not bool:
         increasing = _vander.convert(2, increasing)
@@ -38676,7 +38676,7 @@ def hann_window_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hann_window_default.convert(0, window_length)
     if dtype is not None and not is_dtype(dtype):
         dtype = _hann_window_default.convert(1, dtype)
@@ -38730,7 +38730,7 @@ def hann_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hann_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic.convert(1, periodic)
@@ -38784,7 +38784,7 @@ def hamming_window_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_default.convert(0, window_length)
     if dtype is not None and not is_dtype(dtype):
         dtype = _hamming_window_default.convert(1, dtype)
@@ -38838,7 +38838,7 @@ def hamming_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic.convert(1, periodic)
@@ -38896,7 +38896,7 @@ def hamming_window_periodic_alpha(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic_alpha.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_alpha.convert(1, periodic)
@@ -38958,7 +38958,7 @@ def hamming_window_periodic_alpha_beta(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic_alpha_beta.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_alpha_beta.convert(1, periodic)
@@ -39018,7 +39018,7 @@ def hamming_window_periodic_alpha_beta_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic_alpha_beta_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_alpha_beta_out.convert(1, periodic)
@@ -39058,7 +39058,7 @@ def bartlett_window_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _bartlett_window_default.convert(0, window_length)
     if dtype is not None and not is_dtype(dtype):
         dtype = _bartlett_window_default.convert(1, dtype)
@@ -39112,7 +39112,7 @@ def bartlett_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _bartlett_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic.convert(1, periodic)
@@ -39151,7 +39151,7 @@ _bartlett_window_periodic_out = declare(
 
 # bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _bartlett_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _bartlett_window_periodic_out.convert(1, periodic)
@@ -39187,7 +39187,7 @@ def blackman_window_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _blackman_window_default.convert(0, window_length)
     if dtype is not None and not is_dtype(dtype):
         dtype = _blackman_window_default.convert(1, dtype)
@@ -39241,7 +39241,7 @@ def blackman_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _blackman_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic.convert(1, periodic)
@@ -39280,7 +39280,7 @@ _blackman_window_periodic_out = declare(
 
 # blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _blackman_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _blackman_window_periodic_out.convert(1, periodic)
@@ -39316,7 +39316,7 @@ def kaiser_window_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_default.convert(0, window_length)
     if dtype is not None and not is_dtype(dtype):
         dtype = _kaiser_window_default.convert(1, dtype)
@@ -39370,7 +39370,7 @@ def kaiser_window_periodic(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_periodic.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic.convert(1, periodic)
@@ -39428,7 +39428,7 @@ def kaiser_window_beta(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_beta.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_beta.convert(1, periodic)
@@ -39469,7 +39469,7 @@ _kaiser_window_beta_out = declare(
 
 # kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_beta_out(window_length: int, periodic: bool, beta: float, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_beta_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_beta_out.convert(1, periodic)
@@ -39624,7 +39624,7 @@ def linspace_out(start: Scalar, end: Scalar, steps: int, *, out: Tensor) -> Tens
         start = _linspace_out.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _linspace_out.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_out.convert(2, steps)
     return _linspace_out.call(start, end, steps, out)
 
@@ -39647,7 +39647,7 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float = 10.0, *, 
         start = _logspace_out.convert(0, start)
     if type(end) is not int and type(end) is not float:
         end = _logspace_out.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_out.convert(3, base)
@@ -42024,7 +42024,7 @@ _random_to = declare(
 
 # random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor
 def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
-    if type(to) is not int:
+    if type(to) is not int or to.bit_length() > 63:
         to = _random_to.convert(1, to)
     if generator is not None and type(generator) is not Generator:
         generator = _random_to.convert(2, generator)
@@ -45407,7 +45407,7 @@ _round_decimals_out = declare(
 
 # round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)
 def round_decimals_out(self: Tensor, *, decimals: int, out: Tensor) -> Tensor:
-    if type(decimals) is not int:
+    if type(decimals) is not int or decimals.bit_length() > 63:
         decimals = _round_decimals_out.convert(1, decimals)
     return _round_decimals_out.call(self, decimals, out)
 
@@ -45426,7 +45426,7 @@ _round__decimals = declare(
 
 # round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)
 def round__decimals(self: Tensor, *, decimals: int) -> Tensor:
-    if type(decimals) is not int:
+    if type(decimals) is not int or decimals.bit_length() > 63:
         decimals = _round__decimals.convert(1, decimals)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -48772,7 +48772,7 @@ _polygamma_out = declare(
 
 # polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 def polygamma_out(n: int, self: Tensor, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _polygamma_out.convert(0, n)
     return _polygamma_out.call(n, self, out)
 
@@ -50409,7 +50409,7 @@ _histc_out = declare(
 
 # histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)
 def histc_out(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0, *, out: Tensor) -> Tensor:
-    if type(bins) is not int:
+    if type(bins) is not int or bins.bit_length() > 63:
         bins = _histc_out.convert(1, bins)
     if type(min) is not int and type(min) is not float:
         min = _histc_out.convert(2, min)
@@ -50551,7 +50551,7 @@ _matrix_power_out = declare(
 
 # matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)
 def matrix_power_out(self: Tensor, n: int, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _matrix_power_out.convert(1, n)
     return _matrix_power_out.call(self, n, out)
 
@@ -51270,7 +51270,7 @@ __cdist_forward_out = declare(
 def _cdist_forward_out(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, *, out: Tensor) -> Tensor:
     if type(p) is not float:
         p = __cdist_forward_out.convert(2, p)
-    if compute_mode is not None and type(compute_mode) is not int:
+    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
         compute_mode = __cdist_forward_out.convert(3, compute_mode)
     return __cdist_forward_out.call(x1, x2, p, compute_mode, out)
 
@@ -51408,7 +51408,7 @@ _diagonal_copy_out = declare(
 
 # diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)
 def diagonal_copy_out(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal_copy_out.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diagonal_copy_out.convert(2, dim1)
@@ -51655,9 +51655,9 @@ _unfold_copy_out = declare(
 def unfold_copy_out(self: Tensor, dimension: int, size: int, step: int, *, out: Tensor) -> Tensor:
     if type(dimension) is not int:
         dimension = _unfold_copy_out.convert(1, dimension)
-    if type(size) is not int:
+    if type(size) is not int or size.bit_length() > 63:
         size = _unfold_copy_out.convert(2, size)
-    if type(step) is not int:
+    if type(step) is not int or step.bit_length() > 63:
         step = _unfold_copy_out.convert(3, step)
     return _unfold_copy_out.call(self, dimension, size, step, out)
 
@@ -51811,7 +51811,7 @@ _rot90_out = declare(
 
 # rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)
 def rot90_out(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1), *, out: Tensor) -> Tensor:
-    if type(k) is not int:
+    if type(k) is not int or k.bit_length() > 63:
         k = _rot90_out.convert(1, k)
     if not is_int_list(dims):
         dims = _rot90_out.convert(2, dims)
@@ -51851,7 +51851,7 @@ _pixel_shuffle_out = declare(
 
 # pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_shuffle_out(self: Tensor, upscale_factor: int, *, out: Tensor) -> Tensor:
-    if type(upscale_factor) is not int:
+    if type(upscale_factor) is not int or upscale_factor.bit_length() > 63:
         upscale_factor = _pixel_shuffle_out.convert(1, upscale_factor)
     return _pixel_shuffle_out.call(self, upscale_factor, out)
 
@@ -51870,7 +51870,7 @@ _pixel_unshuffle_out = declare(
 
 # pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)
 def pixel_unshuffle_out(self: Tensor, downscale_factor: int, *, out: Tensor) -> Tensor:
-    if type(downscale_factor) is not int:
+    if type(downscale_factor) is not int or downscale_factor.bit_length() > 63:
         downscale_factor = _pixel_unshuffle_out.convert(1, downscale_factor)
     return _pixel_unshuffle_out.call(self, downscale_factor, out)
 
@@ -51969,7 +51969,7 @@ _diag_embed_out = declare(
 
 # diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
 def diag_embed_out(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1, *, out: Tensor) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diag_embed_out.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diag_embed_out.convert(2, dim1)
@@ -52072,7 +52072,7 @@ def diagonal_scatter_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal_scatter_out.convert(2, offset)
     if type(dim1) is not int:
         dim1 = _diagonal_scatter_out.convert(3, dim1)
@@ -53883,7 +53883,7 @@ def native_group_norm_out(
         C = _native_group_norm_out.convert(4, C)
     if type(HxW) is not int:
         HxW = _native_group_norm_out.convert(5, HxW)
-    if type(group) is not int:
+    if type(group) is not int or group.bit_length() > 63:
         group = _native_group_norm_out.convert(6, group)
     if type(eps) is not float:
         eps = _native_group_norm_out.convert(7, eps)
@@ -54587,7 +54587,7 @@ _mse_loss_out = declare(
 
 # mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def mse_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _mse_loss_out.convert(2, reduction)
     return _mse_loss_out.call(self, target, reduction, out)
 
@@ -54606,7 +54606,7 @@ _smooth_l1_loss_out = declare(
 
 # smooth_l1_loss.out(Tensor self, Tensor target, int reduction=Mean, float beta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _smooth_l1_loss_out.convert(2, reduction)
     if type(beta) is not float:
         beta = _smooth_l1_loss_out.convert(3, beta)
@@ -54627,7 +54627,7 @@ _huber_loss_out = declare(
 
 # huber_loss.out(Tensor self, Tensor target, int reduction=Mean, float delta=1.0, *, Tensor(a!) out) -> Tensor(a!)
 def huber_loss_out(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _huber_loss_out.convert(2, reduction)
     if type(delta) is not float:
         delta = _huber_loss_out.convert(3, delta)
@@ -54656,7 +54656,7 @@ def binary_cross_entropy_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_out.convert(3, reduction)
     return _binary_cross_entropy_out.call(self, target, weight, reduction, out)
 
@@ -54692,7 +54692,7 @@ def binary_cross_entropy_with_logits_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_with_logits_out.convert(4, reduction)
     return _binary_cross_entropy_with_logits_out.call(self, target, weight, pos_weight, reduction, out)
 
@@ -54711,7 +54711,7 @@ _soft_margin_loss_out = declare(
 
 # soft_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def soft_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _soft_margin_loss_out.convert(2, reduction)
     return _soft_margin_loss_out.call(self, target, reduction, out)
 
@@ -54747,7 +54747,7 @@ def nll_loss_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_out.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_out.convert(4, ignore_index)
@@ -54785,7 +54785,7 @@ def nll_loss2d_out(
     *,
     out: Tensor,
 ) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_out.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_out.convert(4, ignore_index)
@@ -54829,7 +54829,7 @@ def multi_margin_loss_out(
         p = _multi_margin_loss_out.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
         margin = _multi_margin_loss_out.convert(3, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multi_margin_loss_out.convert(5, reduction)
     return _multi_margin_loss_out.call(self, target, p, margin, weight, reduction, out)
 
@@ -54848,7 +54848,7 @@ _multilabel_margin_loss_out = declare(
 
 # multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)
 def multilabel_margin_loss_out(self: Tensor, target: Tensor, reduction: int = 1, *, out: Tensor) -> Tensor:
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_out.convert(2, reduction)
     return _multilabel_margin_loss_out.call(self, target, reduction, out)
 
@@ -55138,7 +55138,7 @@ def avg_pool2d_out(
         ceil_mode = _avg_pool2d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool2d_out.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool2d_out.convert(6, divisor_override)
     return _avg_pool2d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 
@@ -55188,7 +55188,7 @@ def avg_pool3d_out(
         ceil_mode = _avg_pool3d_out.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool3d_out.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool3d_out.convert(6, divisor_override)
     return _avg_pool3d_out.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
 
@@ -55681,7 +55681,7 @@ _linspace_Tensor_Tensor_out = declare(
 
 # linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
 def linspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Tensor_Tensor_out.convert(2, steps)
     return _linspace_Tensor_Tensor_out.call(start, end, steps, out)
 
@@ -55702,7 +55702,7 @@ _linspace_Tensor_Scalar_out = declare(
 def linspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, *, out: Tensor) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _linspace_Tensor_Scalar_out.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Tensor_Scalar_out.convert(2, steps)
     return _linspace_Tensor_Scalar_out.call(start, end, steps, out)
 
@@ -55723,7 +55723,7 @@ _linspace_Scalar_Tensor_out = declare(
 def linspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, *, out: Tensor) -> Tensor:
     if type(start) is not int and type(start) is not float:
         start = _linspace_Scalar_Tensor_out.convert(0, start)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Scalar_Tensor_out.convert(2, steps)
     return _linspace_Scalar_Tensor_out.call(start, end, steps, out)
 
@@ -55742,7 +55742,7 @@ _logspace_Tensor_Tensor_out = declare(
 
 # logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10.0, *, Tensor(a!) out) -> Tensor(a!)
 def logspace_Tensor_Tensor_out(start: Tensor, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Tensor_Tensor_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor_out.convert(3, base)
@@ -55765,7 +55765,7 @@ _logspace_Tensor_Scalar_out = declare(
 def logspace_Tensor_Scalar_out(start: Tensor, end: Scalar, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
     if type(end) is not int and type(end) is not float:
         end = _logspace_Tensor_Scalar_out.convert(1, end)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Tensor_Scalar_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Scalar_out.convert(3, base)
@@ -55788,7 +55788,7 @@ _logspace_Scalar_Tensor_out = declare(
 def logspace_Scalar_Tensor_out(start: Scalar, end: Tensor, steps: int, base: float = 10.0, *, out: Tensor) -> Tensor:
     if type(start) is not int and type(start) is not float:
         start = _logspace_Scalar_Tensor_out.convert(0, start)
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Scalar_Tensor_out.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Scalar_Tensor_out.convert(3, base)
@@ -56255,7 +56255,7 @@ _hann_window_out = declare(
 
 # hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hann_window_out.convert(0, window_length)
     return _hann_window_out.call(window_length, out)
 
@@ -56274,7 +56274,7 @@ _hann_window_periodic_out = declare(
 
 # hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hann_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hann_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hann_window_periodic_out.convert(1, periodic)
@@ -56295,7 +56295,7 @@ _hamming_window_out = declare(
 
 # hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_out.convert(0, window_length)
     return _hamming_window_out.call(window_length, out)
 
@@ -56314,7 +56314,7 @@ _hamming_window_periodic_out = declare(
 
 # hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_out.convert(1, periodic)
@@ -56335,7 +56335,7 @@ _hamming_window_periodic_alpha_out = declare(
 
 # hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
 def hamming_window_periodic_alpha_out(window_length: int, periodic: bool, alpha: float, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _hamming_window_periodic_alpha_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _hamming_window_periodic_alpha_out.convert(1, periodic)
@@ -56358,7 +56358,7 @@ _bartlett_window_out = declare(
 
 # bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def bartlett_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _bartlett_window_out.convert(0, window_length)
     return _bartlett_window_out.call(window_length, out)
 
@@ -56377,7 +56377,7 @@ _blackman_window_out = declare(
 
 # blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def blackman_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _blackman_window_out.convert(0, window_length)
     return _blackman_window_out.call(window_length, out)
 
@@ -56396,7 +56396,7 @@ _kaiser_window_out = declare(
 
 # kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_out(window_length: int, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_out.convert(0, window_length)
     return _kaiser_window_out.call(window_length, out)
 
@@ -56415,7 +56415,7 @@ _kaiser_window_periodic_out = declare(
 
 # kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
 def kaiser_window_periodic_out(window_length: int, periodic: bool, *, out: Tensor) -> Tensor:
-    if type(window_length) is not int:
+    if type(window_length) is not int or window_length.bit_length() > 63:
         window_length = _kaiser_window_periodic_out.convert(0, window_length)
     if type(periodic) is not bool:
         periodic = _kaiser_window_periodic_out.convert(1, periodic)
@@ -57088,7 +57088,7 @@ _random_to_out = declare(
 
 # random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
 def random_to_out(self: Tensor, to: int, *, generator: Generator | None = None, out: Tensor) -> Tensor:
-    if type(to) is not int:
+    if type(to) is not int or to.bit_length() > 63:
         to = _random_to_out.convert(1, to)
     if generator is not None and type(generator) is not Generator:
         generator = _random_to_out.convert(2, generator)
@@ -57109,7 +57109,7 @@ _random__to = declare(
 
 # random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
 def random__to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
-    if type(to) is not int:
+    if type(to) is not int or to.bit_length() > 63:
         to = _random__to.convert(1, to)
     if generator is not None and type(generator) is not Generator:
         generator = _random__to.convert(2, generator)
@@ -61008,7 +61008,7 @@ def polygamma(n: int = NOT_GIVEN, self: Tensor = NOT_GIVEN, **named: Any) -> Any
         if len(named) == 1 and named.get("out") is not None:
             return polygamma_out(n, self, out=named["out"])
         return _polygamma.call_given((n, self), named)
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _polygamma_default.convert(0, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -64430,7 +64430,7 @@ def histc(self: Tensor = NOT_GIVEN, bins: int = 100, min: Scalar = 0, max: Scala
         if len(named) == 1 and named.get("out") is not None:
             return histc_out(self, bins, min, max, out=named["out"])
         return _histc.call_given((self, bins, min, max), named)
-    if type(bins) is not int:
+    if type(bins) is not int or bins.bit_length() > 63:
         bins = _histc_default.convert(1, bins)
     if type(min) is not int and type(min) is not float:
         min = _histc_default.convert(2, min)
@@ -65810,7 +65810,7 @@ def _cdist_forward(
         return __cdist_forward.call_given((x1, x2, p, compute_mode), named)
     if type(p) is not float:
         p = __cdist_forward_default.convert(2, p)
-    if compute_mode is not None and type(compute_mode) is not int:
+    if compute_mode is not None and (type(compute_mode) is not int or compute_mode.bit_length() > 63):
         compute_mode = __cdist_forward_default.convert(3, compute_mode)
     modes = active_modes()
     if type(x1) is ndarray and type(x2) is ndarray and modes is None:
@@ -66655,7 +66655,7 @@ def rot90(self: Tensor = NOT_GIVEN, k: int = 1, dims: Sequence[int] = (0, 1), **
         if len(named) == 1 and named.get("out") is not None:
             return rot90_out(self, k, dims, out=named["out"])
         return _rot90.call_given((self, k, dims), named)
-    if type(k) is not int:
+    if type(k) is not int or k.bit_length() > 63:
         k = _rot90_default.convert(1, k)
     if not is_int_list(dims):
         dims = _rot90_default.convert(2, dims)
@@ -66725,7 +66725,7 @@ def pixel_shuffle(self: Tensor = NOT_GIVEN, upscale_factor: int = NOT_GIVEN, **n
         if len(named) == 1 and named.get("out") is not None:
             return pixel_shuffle_out(self, upscale_factor, out=named["out"])
         return _pixel_shuffle.call_given((self, upscale_factor), named)
-    if type(upscale_factor) is not int:
+    if type(upscale_factor) is not int or upscale_factor.bit_length() > 63:
         upscale_factor = _pixel_shuffle_default.convert(1, upscale_factor)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -66759,7 +66759,7 @@ def pixel_unshuffle(self: Tensor = NOT_GIVEN, downscale_factor: int = NOT_GIVEN,
         if len(named) == 1 and named.get("out") is not None:
             return pixel_unshuffle_out(self, downscale_factor, out=named["out"])
         return _pixel_unshuffle.call_given((self, downscale_factor), named)
-    if type(downscale_factor) is not int:
+    if type(downscale_factor) is not int or downscale_factor.bit_length() > 63:
         downscale_factor = _pixel_unshuffle_default.convert(1, downscale_factor)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -67055,7 +67055,7 @@ def diag_embed(self: Tensor = NOT_GIVEN, offset: int = 0, dim1: int = -2, dim2: 
         if len(named) == 1 and named.get("out") is not None:
             return diag_embed_out(self, offset, dim1, dim2, out=named["out"])
         return _diag_embed.call_given((self, offset, dim1, dim2), named)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diag_embed_default.convert(1, offset)
     if type(dim1) is not int:
         dim1 = _diag_embed_default.convert(2, dim1)
@@ -67101,11 +67101,11 @@ def tril_indices(
 ) -> Any:
     if named:
         return _tril_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _tril_indices_default.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _tril_indices_default.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _tril_indices_default.convert(2, offset)
     if dtype is not None and not is_dtype(dtype):
         dtype = _tril_indices_default.convert(3, dtype)
@@ -67147,11 +67147,11 @@ def triu_indices(
 ) -> Any:
     if named:
         return _triu_indices.call_given((row, col, offset, dtype, layout, device, pin_memory), named)
-    if type(row) is not int:
+    if type(row) is not int or row.bit_length() > 63:
         row = _triu_indices_default.convert(0, row)
-    if type(col) is not int:
+    if type(col) is not int or col.bit_length() > 63:
         col = _triu_indices_default.convert(1, col)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _triu_indices_default.convert(2, offset)
     if dtype is not None and not is_dtype(dtype):
         dtype = _triu_indices_default.convert(3, dtype)
@@ -67284,7 +67284,7 @@ def diagonal_scatter(
         if len(named) == 1 and named.get("out") is not None:
             return diagonal_scatter_out(self, src, offset, dim1, dim2, out=named["out"])
         return _diagonal_scatter.call_given((self, src, offset, dim1, dim2), named)
-    if type(offset) is not int:
+    if type(offset) is not int or offset.bit_length() > 63:
         offset = _diagonal_scatter_default.convert(2, offset)
     if type(dim1) is not int:
         dim1 = _diagonal_scatter_default.convert(3, dim1)
@@ -68709,7 +68709,7 @@ def native_group_norm(
         C = _native_group_norm_default.convert(4, C)
     if type(HxW) is not int:
         HxW = _native_group_norm_default.convert(5, HxW)
-    if type(group) is not int:
+    if type(group) is not int or group.bit_length() > 63:
         group = _native_group_norm_default.convert(6, group)
     if type(eps) is not float:
         eps = _native_group_norm_default.convert(7, eps)
@@ -69359,7 +69359,7 @@ def mse_loss(self: Tensor = NOT_GIVEN, target: Tensor = NOT_GIVEN, reduction: in
         if len(named) == 1 and named.get("out") is not None:
             return mse_loss_out(self, target, reduction, out=named["out"])
         return _mse_loss.call_given((self, target, reduction), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _mse_loss_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -69401,7 +69401,7 @@ def smooth_l1_loss(
         if len(named) == 1 and named.get("out") is not None:
             return smooth_l1_loss_out(self, target, reduction, beta, out=named["out"])
         return _smooth_l1_loss.call_given((self, target, reduction, beta), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _smooth_l1_loss_default.convert(2, reduction)
     if type(beta) is not float:
         beta = _smooth_l1_loss_default.convert(3, beta)
@@ -69443,7 +69443,7 @@ def huber_loss(
         if len(named) == 1 and named.get("out") is not None:
             return huber_loss_out(self, target, reduction, delta, out=named["out"])
         return _huber_loss.call_given((self, target, reduction, delta), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _huber_loss_default.convert(2, reduction)
     if type(delta) is not float:
         delta = _huber_loss_default.convert(3, delta)
@@ -69485,7 +69485,7 @@ def binary_cross_entropy(
         if len(named) == 1 and named.get("out") is not None:
             return binary_cross_entropy_out(self, target, weight, reduction, out=named["out"])
         return _binary_cross_entropy.call_given((self, target, weight, reduction), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _binary_cross_entropy_default.convert(3, reduction)
     modes = active_modes()
     if (
@@ -69593,7 +69593,7 @@ def nll_loss_forward(
 ) -> Any:
     if named:
         return _nll_loss_forward.call_given((self, target, weight, reduction, ignore_index), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss_forward_default.convert(4, ignore_index)
@@ -69662,7 +69662,7 @@ def nll_loss2d_forward(
 ) -> Any:
     if named:
         return _nll_loss2d_forward.call_given((self, target, weight, reduction, ignore_index), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _nll_loss2d_forward_default.convert(3, reduction)
     if type(ignore_index) is not int:
         ignore_index = _nll_loss2d_forward_default.convert(4, ignore_index)
@@ -69721,7 +69721,7 @@ def multi_margin_loss(
         p = _multi_margin_loss_default.convert(2, p)
     if type(margin) is not int and type(margin) is not float:
         margin = _multi_margin_loss_default.convert(3, margin)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multi_margin_loss_default.convert(5, reduction)
     modes = active_modes()
     if (
@@ -69784,7 +69784,7 @@ def multilabel_margin_loss_forward(
 ) -> Any:
     if named:
         return _multilabel_margin_loss_forward.call_given((self, target, reduction), named)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _multilabel_margin_loss_forward_default.convert(2, reduction)
     modes = active_modes()
     if type(self) is ndarray and type(target) is ndarray and modes is None:
@@ -70282,7 +70282,7 @@ def avg_pool2d(
         ceil_mode = _avg_pool2d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool2d_default.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool2d_default.convert(6, divisor_override)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -70355,7 +70355,7 @@ def avg_pool3d(
         ceil_mode = _avg_pool3d_default.convert(4, ceil_mode)
     if type(count_include_pad) is not bool:
         count_include_pad = _avg_pool3d_default.convert(5, count_include_pad)
-    if divisor_override is not None and type(divisor_override) is not int:
+    if divisor_override is not None and (type(divisor_override) is not int or divisor_override.bit_length() > 63):
         divisor_override = _avg_pool3d_default.convert(6, divisor_override)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -71058,7 +71058,7 @@ def linspace(
             (start, end, steps),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
         )
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _linspace_Tensor_Tensor.convert(2, steps)
     if dtype is not None and not is_dtype(dtype):
         dtype = _linspace_Tensor_Tensor.convert(3, dtype)
@@ -71169,7 +71169,7 @@ def logspace(
             (start, end, steps, base),
             {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory},
         )
-    if type(steps) is not int:
+    if type(steps) is not int or steps.bit_length() > 63:
         steps = _logspace_Tensor_Tensor.convert(2, steps)
     if type(base) is not float:
         base = _logspace_Tensor_Tensor.convert(3, base)

@@ -101,7 +101,12 @@ EXACT = {
     "Scalar": ("int", "float"),
     "number": ("int", "float"),
 }
+_INT = BaseType("int")
 _UNCHECKED = frozenset(("Any", "t"))
+# Rules compare these with the number of dimensions. Of every other int a kernel expects that it has 64 bits.
+_DIMENSIONS = frozenset(
+    ("dim", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "dimension", "source", "destination")
+)
 
 
 class Lookups:
@@ -181,6 +186,7 @@ class Lookups:
                 kind = f"{self._builtins['type']}({parameter.name})"
                 is_exact = " or ".join([f"{kind} is {self._builtins[name]}" for name in exact])
                 tests.append(f"({is_exact})" if len(exact) > 1 else is_exact)
+                tests += [f"{parameter.name}.bit_length() < 64"] if _is_long(parameter) else []
         self._texts.update(tests)
         return condition([*tests, "active_modes() is None"], "and", 4)
 
@@ -207,7 +213,7 @@ class Lookups:
         kind, list_ = self._builtins["type"], self._builtins["list"]
         match parameter.tensors:
             case Tensors.NONE:
-                found = self._guard(parameter.argument.type)
+                found = self._guard(parameter.argument.type, is_long=_is_long(parameter))
                 return _Piece(guard=None if found is None else found.format(name))
             case Tensors.ONE:
                 return _Piece(array_test=f"{kind}({name}) is ndarray", keys=f"{name}.keys")
@@ -226,14 +232,20 @@ class Lookups:
             case Tensors.OTHER:
                 return _Piece(list_test="True")
 
-    def _guard(self, type: Type) -> str | None:
-        """The test, with `{0}` for the argument, that a value needs converting; '' if all do, None if none does."""
+    def _guard(self, type: Type, *, is_long: bool = False) -> str | None:
+        """The test, with `{0}` for the argument, that a value needs converting; '' if all do, None if none does.
+        `is_long`: so does an int that 64 bits may not hold."""
         match type:
             case OptionalType(elem):
-                inner = self._guard(elem)
-                return None if inner is None else f"{{0}} is not None and {inner}" if inner else "{0} is not None"
+                inner = self._guard(elem, is_long=is_long)
+                if not inner:
+                    return None if inner is None else "{0} is not None"
+                return f"{{0}} is not None and ({inner})" if " or " in inner else f"{{0}} is not None and {inner}"
             case ListType(BaseType("int" | "SymInt")):
                 return "not is_int_list({0})"
+            case BaseType("int") if is_long:
+                is_other = f"{self._builtins['type']}({{0}}) is not {self._builtins['int']}"
+                return f"{is_other} or {{0}}.bit_length() > 63"
             case BaseType(name) if name in EXACT:
                 kind = self._builtins["type"]
                 return " and ".join(f"{kind}({{0}}) is not {self._builtins[exact]}" for exact in EXACT[name])
@@ -245,6 +257,11 @@ class Lookups:
                 return None
             case _:
                 return ""
+
+
+def _is_long(parameter: Parameter) -> bool:
+    """Whether the argument is an int that no rule compares with the number of dimensions."""
+    return parameter.name not in _DIMENSIONS and parameter.argument.type in (_INT, OptionalType(_INT))
 
 
 def _exact(type: Type) -> tuple[str, ...]:

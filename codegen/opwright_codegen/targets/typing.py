@@ -1,7 +1,7 @@
 """`ops.pyi` and `methods.pyi`: what type checkers and editors know of the operators.
 
 Note [Typed operators]
-Functions take tensors or plain arrays, all of one kind, and return that kind: the type variable `A`. The class
+Functions take tensors or plain arrays, and return that kind: Note [Tensors and arrays in one call]. The class
 `Namespace` is that of `opwright.ops.NAMESPACE`: its attributes are packets, each of a class of its own, and a packet's
 attributes are operators. Packets inherit their `__call__`, since an overload called `int` would hide the type there.
 `TensorMethods` is what Tensor inherits for type checkers alone.
@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from opwright_codegen.annotations import Tensors, annotation, result_fields, return_annotation
+from opwright_codegen.annotations import annotation, result_fields, return_annotation
 from opwright_codegen.imports import import_lines, words_in
 from opwright_codegen.layout import bracketed, docstring
 from opwright_codegen.names import RESERVED, BuiltinNames, Namer, is_word, returns_list
 from opwright_codegen.schema import Return, SchemaKind
 from opwright_codegen.targets.methods import PythonOperator, methods_of, python_operators
 from opwright_codegen.targets.stubs import public_names
+from opwright_codegen.targets.tensor_kinds import ANY_KIND, TensorKinds, kinds_of
 from opwright_codegen.views import NamespaceView, OperatorView, Parameter
 
 __all__ = ["METHODS", "OPS", "methods_context", "ops_context"]
@@ -37,10 +38,10 @@ _NAMINGS: Sequence[Mapping[str, str]] = (
 
 @dataclass(frozen=True, slots=True)
 class TypedOperator:
-    """The class of an operator, its `__call__`, and the declarations of the function that calls it."""
+    """The class of an operator, the declarations of its `__call__`, and those of the function that calls it."""
 
     kind: str
-    call: str
+    calls: tuple[str, ...]
     functions: tuple[str, ...]
 
 
@@ -60,14 +61,14 @@ class TypedPacket:
 
 def ops_context(view: NamespaceView) -> dict[str, object]:
     """What the template of `ops.pyi` shows."""
-    typed = _Typed(view.builtins, "A")
-    plain = _Typed(view.builtins, "Tensor")
+    typed = _Typed(view.builtins)
     namer = Namer((*RESERVED, *view.names.taken))
     kinds = {o.name: _class_name(o.stub, "operator", namer) for o in view.operators.values()}
-    operators = [_operator(o, view, kinds[o.name], typed if _has_tensor(o) else plain) for o in view.operators.values()]
-    packets = [_packet(base, group, view, (typed, plain), kinds, namer) for base, group in view.packets.items()]
-    words = typed.words() | plain.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeVar"}
-    if any(len(functions) > 1 for functions in [*(o.functions for o in operators), *(p.functions for p in packets)]):
+    operators = [_operator(o, view, kinds[o.name], typed) for o in view.operators.values()]
+    packets = [_packet(base, group, view, typed, kinds, namer) for base, group in view.packets.items()]
+    words = typed.words() | {"Any", "NDArray", "Operator", "Packet", "Tensor", "TypeAlias", "TypeVar"}
+    typed_names: Sequence[TypedOperator | TypedPacket] = (*operators, *packets)
+    if any(len(found) > 1 for each in typed_names for found in (each.functions, each.calls)):
         words.add("overload")
     results = [_result(o, view.builtins) for o in view.operators.values() if o.result is not None]
     if results:
@@ -96,7 +97,7 @@ def methods_context(view: NamespaceView) -> dict[str, object] | None:
     if not groups:
         return None
     builtins = BuiltinNames(groups)
-    typed = _Typed(builtins, "TensorLike", returned="Tensor", module="_ops.")
+    typed = _Typed(builtins, module="_ops.")
     methods = [typed.method(base, group) for base, group in groups.items()]
     words = typed.words() | {"Any", "Callable", "NDArray", "Tensor", "TypeAlias"}
     if operators:
@@ -130,7 +131,7 @@ def _operator(operator: OperatorView, view: NamespaceView, kind: str, typed: _Ty
     is_function = view.names.packets[operator.schema.name.base].packet is None
     names = _NAMINGS if is_function else _NAMINGS[:1]
     return TypedOperator(
-        kind, typed.call(operator), typed.functions(operator, operator.stub, names, lists=not is_function)
+        kind, typed.calls(operator), typed.functions(operator, operator.stub, names, lists=not is_function)
     )
 
 
@@ -138,14 +139,14 @@ def _packet(
     base: str,
     group: Sequence[OperatorView],
     view: NamespaceView,
-    typed: tuple[_Typed, _Typed],
+    typed: _Typed,
     kinds: Mapping[str, str],
     namer: Namer,
 ) -> TypedPacket:
     name = view.names.packets[base].function
     alias = group[0].stub if view.names.packets[base].packet is None else ""
-    calls = tuple([typed[not _has_tensor(o)].call(o) for o in group])
-    functions = tuple([text for o in group for text in typed[not _has_tensor(o)].functions(o, name, _NAMINGS)])
+    calls = tuple([text for o in group for text in typed.calls(o)])
+    functions = tuple([text for o in group for text in typed.functions(o, name, _NAMINGS)])
     attributes = tuple(
         [(o.schema.name.shown_overload, kinds[o.name]) for o in group if is_word(o.schema.name.shown_overload)]
     )
@@ -163,11 +164,6 @@ def _makes_leaves(view: OperatorView) -> bool:
     names = [p.name for p in view.parameters]
     is_factory = view.operator.namespace == "aten" and "pin_memory" in names and view.schema.kind is not SchemaKind.OUT
     return is_factory and not view.schema.name.base.startswith(("_", "to"))
-
-
-def _has_tensor(view: OperatorView) -> bool:
-    """Whether an argument says if tensors or plain arrays are meant."""
-    return any(p.tensors in (Tensors.ONE, Tensors.LIST, Tensors.LIST_OF_OPTIONAL) for p in view.parameters)
 
 
 def _operator_line(operator: PythonOperator) -> str:
@@ -205,15 +201,13 @@ def _renamed(parameters: Sequence[str], naming: Mapping[str, str]) -> list[str]:
 
 
 class _Typed:
-    """Declarations with one spelling of Tensor."""
+    """Declarations, with what kinds of tensors they take."""
 
-    def __init__(self, builtins: BuiltinNames, tensor: str, returned: str | None = None, module: str = "") -> None:
+    def __init__(self, builtins: BuiltinNames, module: str = "") -> None:
         self._builtins = builtins
         self._module = module
-        self._tensor = tensor
-        self._returned = returned or tensor
-        self._parameters: dict[int, tuple[Parameter, str]] = {}
-        self._returns: dict[tuple[Return, ...], str] = {}
+        self._parameters: dict[tuple[int, str], tuple[Parameter, str]] = {}
+        self._returns: dict[tuple[tuple[Return, ...], str], str] = {}
         self.has_results = False
 
     def words(self) -> set[str]:
@@ -221,18 +215,24 @@ class _Typed:
         types = [text.partition(": ")[2].partition(' = "')[0] for _, text in self._parameters.values()]
         return words_in(types) | words_in(self._returns.values())
 
-    def call(self, view: OperatorView) -> str:
-        """The `__call__` of an operator or packet."""
-        return bracketed("def __call__(", ["_op", *self._parameters_of(view)], f"{self._tail(view)} ...", 4)
+    def calls(self, view: OperatorView) -> tuple[str, ...]:
+        """The declarations of the `__call__` of an operator or packet."""
+        return tuple(
+            [
+                bracketed(
+                    "def __call__(", ["_op", *self._parameters_of(view, kinds)], f"{self._tail(view, kinds)} ...", 4
+                )
+                for kinds in kinds_of(view)
+            ]
+        )
 
     def functions(
         self, view: OperatorView, name: str, namings: Sequence[Mapping[str, str]], *, lists: bool = False
     ) -> tuple[str, ...]:
-        """A function, declared once for each naming that changes something; out variants have the schema's names.
-        `lists`: it returns the lists that operators return, where other functions make them tuples."""
-        parameters = self._one_by_one(view, self._parameters_of(view))
-        if _makes_leaves(view):
-            parameters.append(f"requires_grad: {self._builtins['bool']} = False")
+        """A function, declared once for each naming that changes something; out variants, and calls with tensors and
+        arrays, have the schema's names. `lists`: it returns the lists that operators return, where other functions make
+        them tuples."""
+        first, *others = kinds_of(view)
         found: dict[str, str] = {}  # by their heads: the docstring stands behind the first
         for naming in namings:
             # Names of dimensions and of second operands are what makes NumPy's names worth a declaration.
@@ -240,23 +240,20 @@ class _Typed:
             if _is_taken(naming, view):
                 continue
             if not wanted or not wanted.isdisjoint(p.name for p in view.parameters):
-                head = bracketed(f"def {name}(", _renamed(parameters, naming), self._tail(view, lists), 0, 4)
+                head = self._head(view, name, first, naming, lists)
                 found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 4))
             if view.schema.kind is SchemaKind.OUT:
                 break
-        return tuple(found.values())
+        return (*found.values(), *[f"{self._head(view, name, kinds, {}, lists)} ..." for kinds in others])
 
-    def _parameters_of(self, view: OperatorView) -> list[str]:
-        parameters = self._list(view.parameters)
-        if view.schema.is_vararg:
-            at = parameters.index("*") if "*" in parameters else len(parameters)
-            parameters[at : at + 1] = ["*args: Any"]
-        return parameters
+    def _head(self, view: OperatorView, name: str, kinds: TensorKinds, naming: Mapping[str, str], lists: bool) -> str:
+        parameters = _renamed(self._one_by_one(view, self._parameters_of(view, kinds), kinds), naming)
+        return bracketed(f"def {name}(", parameters, self._tail(view, kinds, lists), 0, 4)
 
-    def _tail(self, view: OperatorView, lists: bool = True) -> str:
+    def _tail(self, view: OperatorView, kinds: TensorKinds, lists: bool = True) -> str:
         if not lists and returns_list(view.schema):
-            return f") -> {self._builtins['tuple']}[{self._returned}, ...]:"
-        return f") -> {'Any' if view.schema.is_varret else self._returned_by(view)}:"
+            return f") -> {self._builtins['tuple']}[{kinds.returned}, ...]:"
+        return f") -> {'Any' if view.schema.is_varret else self._returned_by(view, kinds.returned)}:"
 
     def method(self, base: str, group: Sequence[OperatorView]) -> list[str]:
         """The overloads of a method, `self` first."""
@@ -264,54 +261,69 @@ class _Typed:
         for view in group:
             if "method" not in view.operator.variants or view.schema.kind is SchemaKind.OUT:
                 continue
-            others = [p for p in view.parameters if p.argument.name != "self"]
-            tail = self._tail(view, lists=False)
-            parameters = self._one_by_one(view, self._list(others))
-            if _makes_leaves(view):
-                parameters.append(f"requires_grad: {self._builtins['bool']} = False")
+            kinds = TensorKinds((ANY_KIND,) * len(view.parameters), "Tensor")
+            tail = self._tail(view, kinds, lists=False)
+            shown = self._list(view.parameters, kinds)
+            at = next(i for i, p in enumerate(view.parameters) if p.argument.name == "self")
+            del shown[at]
+            parameters = self._one_by_one(view, shown, kinds)
             for naming in (each for each in _NAMINGS if not _is_taken(each, view)):
                 head = bracketed(f"def {base}(", ["self", *_renamed(parameters, naming)], tail, 4, 4)
                 found.setdefault(head, f"{head} ..." if naming else _documented(head, view, 8))
         return list(found.values())
 
-    def _one_by_one(self, view: OperatorView, parameters: Sequence[str]) -> list[str]:
+    def _parameters_of(self, view: OperatorView, kinds: TensorKinds) -> list[str]:
+        parameters = self._list(view.parameters, kinds)
+        if view.schema.is_vararg:
+            at = parameters.index("*") if "*" in parameters else len(parameters)
+            parameters[at : at + 1] = ["*args: Any"]
+        return parameters
+
+    def _one_by_one(self, view: OperatorView, parameters: Sequence[str], kinds: TensorKinds) -> list[str]:
         """Parameters with those of a list of ints that may come one by one."""
         found = list(parameters)
         if view.ints is not None:
-            text = self._parameter(view.parameters[view.ints])
+            text = self._parameter(view.parameters[view.ints], kinds.parameters[view.ints])
             int_ = self._builtins["int"]
             found = [each for each in found if each != "*"]
             at = found.index(text)
             found[at : at + 1] = [f"{text} | {int_}", f"*more: {int_}"]
+        if _makes_leaves(view):
+            found.append(f"requires_grad: {self._builtins['bool']} = False")
         return found
 
-    def _list(self, parameters: Sequence[Parameter]) -> list[str]:
-        found = [self._parameter(parameter) for parameter in parameters]
-        for position, parameter in enumerate(parameters):
-            if parameter.argument.kwarg_only:
-                found.insert(position, "*")
-                break
+    def _list(self, parameters: Sequence[Parameter], kinds: TensorKinds) -> list[str]:
+        """The declarations of parameters. The one that is given, where others leave it out, is a keyword if others
+        before it have defaults."""
+        found = [self._parameter(*each) for each in zip(parameters, kinds.parameters, strict=True)]
+        keywords = [i for i, p in enumerate(parameters) if p.argument.kwarg_only]
+        given = kinds.given
+        if given is not None:
+            found[given] = found[given].removesuffix(f" = {parameters[given].default}").removesuffix(" | None")
+            keywords += [given] if any(p.default is not None for p in parameters[:given]) else []
+        if keywords:
+            found.insert(min(keywords), "*")
         return found
 
-    def _parameter(self, parameter: Parameter) -> str:
-        known = self._parameters.get(id(parameter))
+    def _parameter(self, parameter: Parameter, tensor: str) -> str:
+        known = self._parameters.get((id(parameter), tensor))
         if known is None:
-            text = f"{parameter.name}: {annotation(parameter.argument.type, self._builtins, tensor=self._tensor)}"
+            text = f"{parameter.name}: {annotation(parameter.argument.type, self._builtins, tensor=tensor)}"
             if parameter.default is not None:
                 text = f"{text} = {parameter.default}"
-            known = self._parameters[id(parameter)] = parameter, text
+            known = self._parameters[id(parameter), tensor] = parameter, text
         return known[1]
 
-    def _returned_by(self, view: OperatorView) -> str:
+    def _returned_by(self, view: OperatorView, tensor: str) -> str:
         if view.result is None:
-            return self._return(view.schema.returns)
+            return self._return(view.schema.returns, tensor)
         self.has_results = True
         has_tensors = any(r.type.is_tensor_like for r in view.schema.returns)
         name = f"{self._module}{view.result}"
-        return f"{name}[{self._returned}]" if has_tensors else name
+        return f"{name}[{tensor}]" if has_tensors else name
 
-    def _return(self, returns: tuple[Return, ...]) -> str:
-        known = self._returns.get(returns)
+    def _return(self, returns: tuple[Return, ...], tensor: str) -> str:
+        known = self._returns.get((returns, tensor))
         if known is None:
-            known = self._returns[returns] = return_annotation(returns, self._builtins, tensor=self._returned)
+            known = self._returns[returns, tensor] = return_annotation(returns, self._builtins, tensor=tensor)
         return known

@@ -282,10 +282,17 @@ def _check_finite(xp: ModuleType, self: Array, operator: str) -> None:
 def singular_value_decomposition(
     xp: ModuleType, A: Array, full_matrices: bool, compute_uv: bool, driver: str | None
 ) -> tuple[Array, Array, Array]:
-    """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`."""
+    """`_linalg_svd`: U, S and Vh with A = U @ diag(S) @ Vh; all columns of U and rows of Vh if `full_matrices`.
+
+    Raises LinAlgError for what is not finite. Infinities have singular values, NaN, but no vectors.
+    """
     if not compute_uv:
         none = xp.zeros(0, A.dtype)
         return none, _converged("linalg.svd", _singular_values, xp, A), none
+    if not bool(xp.isfinite(A).all()):  # LAPACK would search for vectors without end
+        raise LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
     u, s, vh = _converged("linalg.svd", xp.linalg.svd, A, full_matrices)
     return u, s, vh
 

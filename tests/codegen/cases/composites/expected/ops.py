@@ -221,7 +221,7 @@ _halves_default = declare(
 
 # halves(Tensor self, *, int n=2) -> Tensor
 def halves_default(self: Tensor, *, n: int = 2) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _halves_default.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:
@@ -404,7 +404,7 @@ def ramp_default(
     device: Device | str | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _ramp_default.convert(0, n)
     if dtype is not None and not is_dtype(dtype):
         dtype = _ramp_default.convert(1, dtype)
@@ -441,7 +441,7 @@ _ramp_out = declare(
 
 # ramp.out(int n, *, Tensor(a!) out) -> Tensor(a!)
 def ramp_out(n: int, *, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _ramp_out.convert(0, n)
     return _ramp_out.call(n, out)
 
@@ -477,7 +477,7 @@ _halves_out = declare(
 
 # halves.out(Tensor self, *, int n=2, Tensor(a!) out) -> Tensor(a!)
 def halves_out(self: Tensor, *, n: int = 2, out: Tensor) -> Tensor:
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _halves_out.convert(1, n)
     return _halves_out.call(self, n, out)
 
@@ -498,7 +498,7 @@ _halves_ = declare(
 def halves_(self: Tensor = NOT_GIVEN, *, n: int = 2, **named: Any) -> Tensor:
     if named:
         return _halves_.call_given((self, n), named)
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _halves_.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

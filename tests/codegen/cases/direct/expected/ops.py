@@ -142,7 +142,7 @@ _split_off = declare(
 def split_off(self: Tensor = NOT_GIVEN, count: int = NOT_GIVEN, **named: Any) -> Tensor:
     if named:
         return _split_off.call_given((self, count), named)
-    if type(count) is not int:
+    if type(count) is not int or count.bit_length() > 63:
         count = _split_off.convert(1, count)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

@@ -108,7 +108,7 @@ _shout_times = declare(
 # shout.times(Tensor self, int n) -> Tensor
 def shout_times(self: Tensor, n: int) -> Tensor:
     """ "Times" """
-    if type(n) is not int:
+    if type(n) is not int or n.bit_length() > 63:
         n = _shout_times.convert(1, n)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -18,7 +18,9 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
+@overload
 def hypotenuse_default(self: A, other: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
@@ -28,6 +30,10 @@ def hypotenuse_default(self: A, other: A) -> A:
       >>> hypotenuse(3, \"\"\"4\"\"\")
     """
 
+@overload
+def hypotenuse_default(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def hypotenuse_default(self: NDArray[Any], other: Tensor) -> Tensor: ...
 def shout_default(self: A, word: str) -> A:
     """Say "it" """
 
@@ -38,7 +44,7 @@ def shout_times(self: A, n: int) -> A:
 def undocumented(self: A) -> A: ...
 @overload
 def undocumented(input: A) -> A: ...
-def hypotenuse_out(self: A, other: A, *, out: A) -> A:
+def hypotenuse_out(self: TensorLike, other: TensorLike, *, out: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
     Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
@@ -48,7 +54,7 @@ def hypotenuse_out(self: A, other: A, *, out: A) -> A:
     """
 
 @overload
-def hypotenuse_(self: A, other: A) -> A:
+def hypotenuse_(self: A, other: TensorLike) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
     Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
@@ -58,9 +64,9 @@ def hypotenuse_(self: A, other: A) -> A:
     """
 
 @overload
-def hypotenuse_(input: A, other: A) -> A: ...
+def hypotenuse_(input: A, other: TensorLike) -> A: ...
 @overload
-def hypotenuse_(x1: A, x2: A) -> A: ...
+def hypotenuse_(x1: A, x2: TensorLike) -> A: ...
 @overload
 def hypotenuse(self: A, other: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
@@ -76,7 +82,11 @@ def hypotenuse(input: A, other: A) -> A: ...
 @overload
 def hypotenuse(x1: A, x2: A) -> A: ...
 @overload
-def hypotenuse(self: A, other: A, *, out: A) -> A:
+def hypotenuse(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def hypotenuse(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def hypotenuse(self: TensorLike, other: TensorLike, *, out: A) -> A:
     """Return the hypotenuse of each pair: `\\sqrt{a^2 + b^2}`.
 
     Integers become floats. A line that does not fit into the columns of generated code is broken at a space, as
@@ -99,7 +109,12 @@ def shout(self: A, n: int) -> A:
 def shout(input: A, n: int) -> A: ...
 
 class _hypotenuse_default_operator(Operator):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
 class _shout_default_operator(Operator):
     def __call__(_op, self: A, word: str) -> A: ...
@@ -111,16 +126,20 @@ class _undocumented_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _hypotenuse_out_operator(Operator):
-    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _hypotenuse__operator(Operator):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _hypotenuse_call(Packet):
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
     @overload
-    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _hypotenuse_packet(_hypotenuse_call):
     default: _hypotenuse_default_operator
@@ -143,7 +162,7 @@ class _undocumented_packet(_undocumented_call):
     default: _undocumented_operator
 
 class _hypotenuse__call(Packet):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _hypotenuse__packet(_hypotenuse__call):
     default: _hypotenuse__operator

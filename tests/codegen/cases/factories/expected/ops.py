@@ -142,7 +142,7 @@ def defaults(
         mode = _defaults.convert(4, mode)
     if type(quoted) is not str:
         quoted = _defaults.convert(5, quoted)
-    if type(reduction) is not int:
+    if type(reduction) is not int or reduction.bit_length() > 63:
         reduction = _defaults.convert(6, reduction)
     if not is_dtype(dtype):
         dtype = _defaults.convert(7, dtype)

@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 def full_like_size(
     size: Sequence[int],

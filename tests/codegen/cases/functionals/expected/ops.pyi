@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -24,73 +24,203 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 @overload
 def scale_(self: A, by: Scalar) -> A: ...
 @overload
 def scale_(input: A, by: Scalar) -> A: ...
+@overload
 def normalize_default(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
-def push(stack: A, x: A) -> None: ...
 @overload
-def add_each_(self: Sequence[A], others: Sequence[A]) -> None: ...
+def normalize_default(
+    x: Tensor,
+    mean: TensorLike,
+    scale: TensorLike | None = None,
+    *,
+    momentum: float = 0.1,
+) -> Tensor: ...
 @overload
-def add_each_(input: Sequence[A], others: Sequence[A]) -> None: ...
-def scale_out(self: A, by: Scalar, *, out: A) -> A: ...
+def normalize_default(
+    x: NDArray[Any],
+    mean: Tensor,
+    scale: TensorLike | None = None,
+    *,
+    momentum: float = 0.1,
+) -> Tensor: ...
+@overload
+def normalize_default(x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
+def push(stack: TensorLike, x: TensorLike) -> None: ...
+@overload
+def add_each_(self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+@overload
+def add_each_(input: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
+def scale_out(self: TensorLike, by: Scalar, *, out: A) -> A: ...
 def scale_default(self: A, by: Scalar) -> A: ...
-def normalize_out(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+def normalize_out(x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+@overload
 def normalize_functional(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
+@overload
+def normalize_functional(
+    x: Tensor,
+    mean: TensorLike,
+    scale: TensorLike | None = None,
+    *,
+    momentum: float = 0.1,
+) -> tuple[Tensor, Tensor, Tensor | None]: ...
+@overload
+def normalize_functional(
+    x: NDArray[Any],
+    mean: Tensor,
+    scale: TensorLike | None = None,
+    *,
+    momentum: float = 0.1,
+) -> tuple[Tensor, Tensor, Tensor | None]: ...
+@overload
+def normalize_functional(
+    x: NDArray[Any],
+    mean: NDArray[Any],
+    scale: Tensor,
+    *,
+    momentum: float = 0.1,
+) -> tuple[Tensor, Tensor, Tensor | None]: ...
+@overload
 def push_functional(stack: A, x: A) -> A: ...
-def add_each_out(self: Sequence[A], others: Sequence[A], *, out: Sequence[A]) -> None: ...
+@overload
+def push_functional(stack: Tensor, x: TensorLike) -> Tensor: ...
+@overload
+def push_functional(stack: NDArray[Any], x: Tensor) -> Tensor: ...
+def add_each_out(self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]) -> None: ...
+@overload
 def add_each_default(self: Sequence[A], others: Sequence[A]) -> list[A]: ...
+@overload
+def add_each_default(self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
+@overload
+def add_each_default(self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
 @overload
 def normalize(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
 @overload
-def normalize(x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+def normalize(x: Tensor, mean: TensorLike, scale: TensorLike | None = None, *, momentum: float = 0.1) -> Tensor: ...
 @overload
-def scale(self: A, by: Scalar, *, out: A) -> A: ...
+def normalize(x: NDArray[Any], mean: Tensor, scale: TensorLike | None = None, *, momentum: float = 0.1) -> Tensor: ...
+@overload
+def normalize(x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
+@overload
+def normalize(x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+@overload
+def scale(self: TensorLike, by: Scalar, *, out: A) -> A: ...
 @overload
 def scale(self: A, by: Scalar) -> A: ...
 @overload
 def scale(input: A, by: Scalar) -> A: ...
 @overload
-def add_each(self: Sequence[A], others: Sequence[A], *, out: Sequence[A]) -> None: ...
+def add_each(self: Sequence[TensorLike], others: Sequence[TensorLike], *, out: Sequence[TensorLike]) -> None: ...
 @overload
 def add_each(self: Sequence[A], others: Sequence[A]) -> tuple[A, ...]: ...
 @overload
 def add_each(input: Sequence[A], others: Sequence[A]) -> tuple[A, ...]: ...
+@overload
+def add_each(self: Sequence[Tensor], others: Sequence[TensorLike]) -> tuple[Tensor, ...]: ...
+@overload
+def add_each(self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 
 class _scale__operator(Operator):
     def __call__(_op, self: A, by: Scalar) -> A: ...
 
 class _normalize_default_operator(Operator):
+    @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        x: Tensor,
+        mean: TensorLike,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: Tensor,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> Tensor: ...
+    @overload
+    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
 
 class _push_operator(Operator):
-    def __call__(_op, stack: A, x: A) -> None: ...
+    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
 
 class _add_each__operator(Operator):
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> None: ...
+    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
 
 class _scale_out_operator(Operator):
-    def __call__(_op, self: A, by: Scalar, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
 
 class _scale_default_operator(Operator):
     def __call__(_op, self: A, by: Scalar) -> A: ...
 
 class _normalize_out_operator(Operator):
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
 
 class _normalize_functional_operator(Operator):
+    @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: Tensor,
+        mean: TensorLike,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: Tensor,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: NDArray[Any],
+        scale: Tensor,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
 
 class _push_functional_operator(Operator):
+    @overload
     def __call__(_op, stack: A, x: A) -> A: ...
+    @overload
+    def __call__(_op, stack: Tensor, x: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
 
 class _add_each_out_operator(Operator):
-    def __call__(_op, self: Sequence[A], others: Sequence[A], *, out: Sequence[A]) -> None: ...
+    def __call__(
+        _op,
+        self: Sequence[TensorLike],
+        others: Sequence[TensorLike],
+        *,
+        out: Sequence[TensorLike],
+    ) -> None: ...
 
 class _add_each_default_operator(Operator):
+    @overload
     def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
+    @overload
+    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
+    @overload
+    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
 
 class _scale__call(Packet):
     def __call__(_op, self: A, by: Scalar) -> A: ...
@@ -102,27 +232,47 @@ class _normalize_call(Packet):
     @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> A: ...
     @overload
-    def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
+    def __call__(
+        _op,
+        x: Tensor,
+        mean: TensorLike,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: Tensor,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> Tensor: ...
+    @overload
+    def __call__(_op, x: NDArray[Any], mean: NDArray[Any], scale: Tensor, *, momentum: float = 0.1) -> Tensor: ...
+    @overload
+    def __call__(_op, x: TensorLike, mean: A, scale: A | None = None, *, momentum: float = 0.1, out: A) -> A: ...
 
 class _normalize_packet(_normalize_call):
     default: _normalize_default_operator
     out: _normalize_out_operator
 
 class _push_call(Packet):
-    def __call__(_op, stack: A, x: A) -> None: ...
+    def __call__(_op, stack: TensorLike, x: TensorLike) -> None: ...
 
 class _push_packet(_push_call):
     default: _push_operator
 
 class _add_each__call(Packet):
-    def __call__(_op, self: Sequence[A], others: Sequence[A]) -> None: ...
+    def __call__(_op, self: Sequence[TensorLike], others: Sequence[TensorLike]) -> None: ...
 
 class _add_each__packet(_add_each__call):
     default: _add_each__operator
 
 class _scale_call(Packet):
     @overload
-    def __call__(_op, self: A, by: Scalar, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, by: Scalar, *, out: A) -> A: ...
     @overload
     def __call__(_op, self: A, by: Scalar) -> A: ...
 
@@ -131,22 +281,65 @@ class _scale_packet(_scale_call):
     default: _scale_default_operator
 
 class _normalize_functional_call(Packet):
+    @overload
     def __call__(_op, x: A, mean: A, scale: A | None = None, *, momentum: float = 0.1) -> tuple[A, A, A | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: Tensor,
+        mean: TensorLike,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: Tensor,
+        scale: TensorLike | None = None,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
+    @overload
+    def __call__(
+        _op,
+        x: NDArray[Any],
+        mean: NDArray[Any],
+        scale: Tensor,
+        *,
+        momentum: float = 0.1,
+    ) -> tuple[Tensor, Tensor, Tensor | None]: ...
 
 class _normalize_functional_packet(_normalize_functional_call):
     default: _normalize_functional_operator
 
 class _push_functional_call(Packet):
+    @overload
     def __call__(_op, stack: A, x: A) -> A: ...
+    @overload
+    def __call__(_op, stack: Tensor, x: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, stack: NDArray[Any], x: Tensor) -> Tensor: ...
 
 class _push_functional_packet(_push_functional_call):
     default: _push_functional_operator
 
 class _add_each_call(Packet):
     @overload
-    def __call__(_op, self: Sequence[A], others: Sequence[A], *, out: Sequence[A]) -> None: ...
+    def __call__(
+        _op,
+        self: Sequence[TensorLike],
+        others: Sequence[TensorLike],
+        *,
+        out: Sequence[TensorLike],
+    ) -> None: ...
     @overload
     def __call__(_op, self: Sequence[A], others: Sequence[A]) -> list[A]: ...
+    @overload
+    def __call__(_op, self: Sequence[Tensor], others: Sequence[TensorLike]) -> list[Tensor]: ...
+    @overload
+    def __call__(_op, self: Sequence[NDArray[Any]], others: Sequence[Tensor]) -> list[Tensor]: ...
 
 class _add_each_packet(_add_each_call):
     out: _add_each_out_operator

@@ -132,7 +132,7 @@ _copies_default = declare(
 
 # copies(Tensor self, int count) -> Tensor[]
 def copies_default(self: Tensor, count: int) -> list[Tensor]:
-    if type(count) is not int:
+    if type(count) is not int or count.bit_length() > 63:
         count = _copies_default.convert(1, count)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -18,12 +18,14 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class a_very_long_operator_name_that_leaves_little_room_default_result(NamedTuple, Generic[A]):
     the_first_result: A
     the_second_result: A
     the_third_result: A
 
+@overload
 def a_very_long_operator_name_that_leaves_little_room_default(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
@@ -32,21 +34,79 @@ def a_very_long_operator_name_that_leaves_little_room_default(
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
 ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
 @overload
+def a_very_long_operator_name_that_leaves_little_room_default(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: TensorLike,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
+def a_very_long_operator_name_that_leaves_little_room_default(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: Tensor,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
+def a_very_long_operator_name_that_leaves_little_room_default(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: NDArray[Any],
+    the_third_argument_with_a_long_name: Tensor,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
 def conditional(self: A, other: A, limit: float) -> A: ...
 @overload
 def conditional(input: A, other: A, limit: float) -> A: ...
 @overload
 def conditional(x1: A, x2: A, limit: float) -> A: ...
+@overload
+def conditional(self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
+@overload
+def conditional(self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
+@overload
 def another_operator(
     the_first_argument_with_a_long_name: A,
     the_second_argument_with_a_long_name: A,
     the_third_argument_with_a_long_name: A | None = None,
 ) -> tuple[A, A, A]: ...
+@overload
+def another_operator(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: TensorLike,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def another_operator(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: Tensor,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def another_operator(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: NDArray[Any],
+    the_third_argument_with_a_long_name: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+@overload
 def third_of_several(the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
+@overload
+def third_of_several(
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: TensorLike,
+) -> Tensor: ...
+@overload
+def third_of_several(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: Tensor,
+) -> Tensor: ...
 def a_very_long_operator_name_that_leaves_little_room_out(
-    the_first_argument_with_a_long_name: A,
-    the_second_argument_with_a_long_name: A,
-    the_third_argument_with_a_long_name: A | None = None,
+    the_first_argument_with_a_long_name: TensorLike,
+    the_second_argument_with_a_long_name: TensorLike,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
     out0: A,
@@ -63,9 +123,33 @@ def a_very_long_operator_name_that_leaves_little_room(
 ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
 @overload
 def a_very_long_operator_name_that_leaves_little_room(
-    the_first_argument_with_a_long_name: A,
-    the_second_argument_with_a_long_name: A,
-    the_third_argument_with_a_long_name: A | None = None,
+    the_first_argument_with_a_long_name: Tensor,
+    the_second_argument_with_a_long_name: TensorLike,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
+def a_very_long_operator_name_that_leaves_little_room(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: Tensor,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
+def a_very_long_operator_name_that_leaves_little_room(
+    the_first_argument_with_a_long_name: NDArray[Any],
+    the_second_argument_with_a_long_name: NDArray[Any],
+    the_third_argument_with_a_long_name: Tensor,
+    *,
+    the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+@overload
+def a_very_long_operator_name_that_leaves_little_room(
+    the_first_argument_with_a_long_name: TensorLike,
+    the_second_argument_with_a_long_name: TensorLike,
+    the_third_argument_with_a_long_name: TensorLike | None = None,
     *,
     the_tolerance_to_be_used_in_comparisons: float = 1e-05,
     out0: A,
@@ -74,6 +158,7 @@ def a_very_long_operator_name_that_leaves_little_room(
 ) -> tuple[A, A, A]: ...
 
 class _a_very_long_operator_name_that_leaves_li_operator(Operator):
+    @overload
     def __call__(
         _op,
         the_first_argument_with_a_long_name: A,
@@ -82,27 +167,94 @@ class _a_very_long_operator_name_that_leaves_li_operator(Operator):
         *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
     ) -> a_very_long_operator_name_that_leaves_little_room_default_result[A]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: NDArray[Any],
+        the_third_argument_with_a_long_name: Tensor,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
 
 class _conditional_operator(Operator):
+    @overload
     def __call__(_op, self: A, other: A, limit: float) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
 
 class _another_operator_operator(Operator):
+    @overload
     def __call__(
         _op,
         the_first_argument_with_a_long_name: A,
         the_second_argument_with_a_long_name: A,
         the_third_argument_with_a_long_name: A | None = None,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: NDArray[Any],
+        the_third_argument_with_a_long_name: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _third_of_several_operator(Operator):
+    @overload
     def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+    ) -> Tensor: ...
 
 class _a_very_long_operator_name_that_leaves_li_operator_(Operator):
     def __call__(
         _op,
-        the_first_argument_with_a_long_name: A,
-        the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
+        the_first_argument_with_a_long_name: TensorLike,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
         *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
         out0: A,
@@ -123,9 +275,36 @@ class _a_very_long_operator_name_that_leaves_li_call(Packet):
     @overload
     def __call__(
         _op,
-        the_first_argument_with_a_long_name: A,
-        the_second_argument_with_a_long_name: A,
-        the_third_argument_with_a_long_name: A | None = None,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: NDArray[Any],
+        the_third_argument_with_a_long_name: Tensor,
+        *,
+        the_tolerance_to_be_used_in_comparisons: float = 1e-05,
+    ) -> a_very_long_operator_name_that_leaves_little_room_default_result[Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: TensorLike,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
         *,
         the_tolerance_to_be_used_in_comparisons: float = 1e-05,
         out0: A,
@@ -138,24 +317,64 @@ class _a_very_long_operator_name_that_leaves_li_packet(_a_very_long_operator_nam
     out: _a_very_long_operator_name_that_leaves_li_operator_
 
 class _conditional_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A, limit: float) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike, limit: float) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor, limit: float) -> Tensor: ...
 
 class _conditional_packet(_conditional_call):
     default: _conditional_operator
 
 class _another_operator_call(Packet):
+    @overload
     def __call__(
         _op,
         the_first_argument_with_a_long_name: A,
         the_second_argument_with_a_long_name: A,
         the_third_argument_with_a_long_name: A | None = None,
     ) -> tuple[A, A, A]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+        the_third_argument_with_a_long_name: TensorLike | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: NDArray[Any],
+        the_third_argument_with_a_long_name: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]: ...
 
 class _another_operator_packet(_another_operator_call):
     default: _another_operator_operator
 
 class _third_of_several_call(Packet):
+    @overload
     def __call__(_op, the_first_argument_with_a_long_name: A, the_second_argument_with_a_long_name: A) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: Tensor,
+        the_second_argument_with_a_long_name: TensorLike,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        the_first_argument_with_a_long_name: NDArray[Any],
+        the_second_argument_with_a_long_name: Tensor,
+    ) -> Tensor: ...
 
 class _third_of_several_packet(_third_of_several_call):
     default: _third_of_several_operator

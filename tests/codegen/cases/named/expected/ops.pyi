@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class moments_default_result(NamedTuple, Generic[A]):
     mean: A
@@ -41,14 +42,14 @@ def parts(input: A) -> tuple[A, A]: ...
 def pairs(self: A) -> tuple[A, A]: ...
 @overload
 def pairs(input: A) -> tuple[A, A]: ...
-def softplus_out(self: A, beta: float = 1.0, *, out: A) -> A: ...
+def softplus_out(self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
 @overload
 def softplus_(self: A, beta: float = 1.0) -> A: ...
 @overload
 def softplus_(input: A, beta: float = 1.0) -> A: ...
-def scale_out(self: A, factor: float, *, out: A) -> A: ...
+def scale_out(self: TensorLike, factor: float, *, out: A) -> A: ...
 def moments_out(
-    self: A,
+    self: TensorLike,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
     *,
@@ -60,13 +61,13 @@ def softplus(self: A, beta: float = 1.0) -> A: ...
 @overload
 def softplus(input: A, beta: float = 1.0) -> A: ...
 @overload
-def softplus(self: A, beta: float = 1.0, *, out: A) -> A: ...
+def softplus(self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
 @overload
 def scale(self: A, factor: float) -> A: ...
 @overload
 def scale(input: A, factor: float) -> A: ...
 @overload
-def scale(self: A, factor: float, *, out: A) -> A: ...
+def scale(self: TensorLike, factor: float, *, out: A) -> A: ...
 @overload
 def moments(self: A, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> moments_default_result[A]: ...
 @overload
@@ -75,7 +76,7 @@ def moments(input: A, dim: Sequence[int] | int | None = None, keepdim: bool = Fa
 def moments(a: A, axis: Sequence[int] | int | None = None, keepdims: bool = False) -> moments_default_result[A]: ...
 @overload
 def moments(
-    self: A,
+    self: TensorLike,
     dim: Sequence[int] | int | None = None,
     keepdim: bool = False,
     *,
@@ -104,18 +105,18 @@ class _pairs_operator(Operator):
     def __call__(_op, self: A) -> tuple[A, A]: ...
 
 class _softplus_out_operator(Operator):
-    def __call__(_op, self: A, beta: float = 1.0, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
 
 class _softplus__operator(Operator):
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
 
 class _scale_out_operator(Operator):
-    def __call__(_op, self: A, factor: float, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
 
 class _moments_out_operator(Operator):
     def __call__(
         _op,
-        self: A,
+        self: TensorLike,
         dim: Sequence[int] | int | None = None,
         keepdim: bool = False,
         *,
@@ -127,7 +128,7 @@ class _softplus_call(Packet):
     @overload
     def __call__(_op, self: A, beta: float = 1.0) -> A: ...
     @overload
-    def __call__(_op, self: A, beta: float = 1.0, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, beta: float = 1.0, *, out: A) -> A: ...
 
 class _softplus_packet(_softplus_call):
     default: _softplus_default_operator
@@ -137,7 +138,7 @@ class _scale_call(Packet):
     @overload
     def __call__(_op, self: A, factor: float) -> A: ...
     @overload
-    def __call__(_op, self: A, factor: float, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, factor: float, *, out: A) -> A: ...
 
 class _scale_packet(_scale_call):
     default: _scale_default_operator
@@ -154,7 +155,7 @@ class _moments_call(Packet):
     @overload
     def __call__(
         _op,
-        self: A,
+        self: TensorLike,
         dim: Sequence[int] | int | None = None,
         keepdim: bool = False,
         *,

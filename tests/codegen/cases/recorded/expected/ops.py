@@ -173,7 +173,7 @@ _join = declare(
 def join(tensors: Sequence[Tensor] = NOT_GIVEN, last: Tensor | None = None, shape: int = 0, **named: Any) -> Tensor:
     if named:
         return _join.call_given((tensors, last, shape), named)
-    if type(shape) is not int:
+    if type(shape) is not int or shape.bit_length() > 63:
         shape = _join.convert(2, shape)
     if type(tensors) is not list:
         return _join.call(tensors, last, shape)
@@ -291,7 +291,7 @@ _pieces_default = declare(
 
 # pieces(Tensor self, int size) -> Tensor[]
 def pieces_default(self: Tensor, size: int) -> list[Tensor]:
-    if type(size) is not int:
+    if type(size) is not int or size.bit_length() > 63:
         size = _pieces_default.convert(1, size)
     modes = active_modes()
     if type(self) is ndarray and modes is None:

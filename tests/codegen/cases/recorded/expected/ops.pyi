@@ -3,7 +3,7 @@
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class pick_result(NamedTuple, Generic[A]):
     values: A
@@ -38,7 +39,12 @@ class halves_result(NamedTuple, Generic[A]):
     low: A
     high: A
 
+@overload
 def mul_default(self: A, other: A) -> A: ...
+@overload
+def mul_default(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def mul_default(self: NDArray[Any], other: Tensor) -> Tensor: ...
 @overload
 def exp(self: A) -> A: ...
 @overload
@@ -50,14 +56,61 @@ def less(input: A, other: A) -> A: ...
 @overload
 def less(x1: A, x2: A) -> A: ...
 @overload
+def less(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def less(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
 def scale(self: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None) -> A: ...
 @overload
 def scale(input: A, from_: float, bias: A | None = None, noise: A | None = None, mask: A | None = None) -> A: ...
+@overload
+def scale(
+    self: Tensor,
+    from_: float,
+    bias: TensorLike | None = None,
+    noise: TensorLike | None = None,
+    mask: TensorLike | None = None,
+) -> Tensor: ...
+@overload
+def scale(
+    self: NDArray[Any],
+    from_: float,
+    bias: Tensor,
+    noise: TensorLike | None = None,
+    mask: TensorLike | None = None,
+) -> Tensor: ...
+@overload
+def scale(
+    self: NDArray[Any],
+    from_: float,
+    bias: NDArray[Any] | None = None,
+    *,
+    noise: Tensor,
+    mask: TensorLike | None = None,
+) -> Tensor: ...
+@overload
+def scale(
+    self: NDArray[Any],
+    from_: float,
+    bias: NDArray[Any] | None = None,
+    noise: NDArray[Any] | None = None,
+    *,
+    mask: Tensor,
+) -> Tensor: ...
+@overload
 def join(tensors: Sequence[A], last: A | None = None, shape: int = 0) -> A: ...
+@overload
+def join(tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
+@overload
+def join(tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
 @overload
 def pick(self: A, indices: Sequence[A | None]) -> pick_result[A]: ...
 @overload
 def pick(input: A, indices: Sequence[A | None]) -> pick_result[A]: ...
+@overload
+def pick(self: Tensor, indices: Sequence[TensorLike | None]) -> pick_result[Tensor]: ...
+@overload
+def pick(self: NDArray[Any], indices: Sequence[Tensor | None]) -> pick_result[Tensor]: ...
 @overload
 def halves(self: A) -> halves_result[A]: ...
 @overload
@@ -79,23 +132,23 @@ def shift_(a: A, axis: int) -> A: ...
 def cast(self: A, dtype: DTypeLike | None = None) -> A: ...
 @overload
 def cast(input: A, dtype: DTypeLike | None = None) -> A: ...
-def mul_out(self: A, other: A, *, out: A) -> A: ...
+def mul_out(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 @overload
-def mul_(self: A, other: A) -> A: ...
+def mul_(self: A, other: TensorLike) -> A: ...
 @overload
-def mul_(input: A, other: A) -> A: ...
+def mul_(input: A, other: TensorLike) -> A: ...
 @overload
-def mul_(x1: A, x2: A) -> A: ...
+def mul_(x1: A, x2: TensorLike) -> A: ...
 @overload
 def exp_(self: A) -> A: ...
 @overload
 def exp_(input: A) -> A: ...
 @overload
-def less_(self: A, other: A) -> A: ...
+def less_(self: A, other: TensorLike) -> A: ...
 @overload
-def less_(input: A, other: A) -> A: ...
+def less_(input: A, other: TensorLike) -> A: ...
 @overload
-def less_(x1: A, x2: A) -> A: ...
+def less_(x1: A, x2: TensorLike) -> A: ...
 @overload
 def mul(self: A, other: A) -> A: ...
 @overload
@@ -103,22 +156,37 @@ def mul(input: A, other: A) -> A: ...
 @overload
 def mul(x1: A, x2: A) -> A: ...
 @overload
-def mul(self: A, other: A, *, out: A) -> A: ...
+def mul(self: Tensor, other: TensorLike) -> Tensor: ...
+@overload
+def mul(self: NDArray[Any], other: Tensor) -> Tensor: ...
+@overload
+def mul(self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 @overload
 def pieces(self: A, size: int) -> tuple[A, ...]: ...
 @overload
 def pieces(input: A, size: int) -> tuple[A, ...]: ...
 
 class _mul_default_operator(Operator):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
 class _exp_operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _less_operator(Operator):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
 class _scale_operator(Operator):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -127,12 +195,60 @@ class _scale_operator(Operator):
         noise: A | None = None,
         mask: A | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        from_: float,
+        bias: TensorLike | None = None,
+        noise: TensorLike | None = None,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: Tensor,
+        noise: TensorLike | None = None,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: NDArray[Any] | None = None,
+        *,
+        noise: Tensor,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: NDArray[Any] | None = None,
+        noise: NDArray[Any] | None = None,
+        *,
+        mask: Tensor,
+    ) -> Tensor: ...
 
 class _join_operator(Operator):
+    @overload
     def __call__(_op, tensors: Sequence[A], last: A | None = None, shape: int = 0) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
+    @overload
+    def __call__(_op, tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
 
 class _pick_operator(Operator):
+    @overload
     def __call__(_op, self: A, indices: Sequence[A | None]) -> pick_result[A]: ...
+    @overload
+    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> pick_result[Tensor]: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> pick_result[Tensor]: ...
 
 class _halves_operator(Operator):
     def __call__(_op, self: A) -> halves_result[A]: ...
@@ -150,22 +266,26 @@ class _cast_operator(Operator):
     def __call__(_op, self: A, dtype: DTypeLike | None = None) -> A: ...
 
 class _mul_out_operator(Operator):
-    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _mul__operator(Operator):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _exp__operator(Operator):
     def __call__(_op, self: A) -> A: ...
 
 class _less__operator(Operator):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _mul_call(Packet):
     @overload
     def __call__(_op, self: A, other: A) -> A: ...
     @overload
-    def __call__(_op, self: A, other: A, *, out: A) -> A: ...
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
+    @overload
+    def __call__(_op, self: TensorLike, other: TensorLike, *, out: A) -> A: ...
 
 class _mul_packet(_mul_call):
     default: _mul_default_operator
@@ -178,12 +298,18 @@ class _exp_packet(_exp_call):
     default: _exp_operator
 
 class _less_call(Packet):
+    @overload
     def __call__(_op, self: A, other: A) -> A: ...
+    @overload
+    def __call__(_op, self: Tensor, other: TensorLike) -> Tensor: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], other: Tensor) -> Tensor: ...
 
 class _less_packet(_less_call):
     default: _less_operator
 
 class _scale_call(Packet):
+    @overload
     def __call__(
         _op,
         self: A,
@@ -192,18 +318,66 @@ class _scale_call(Packet):
         noise: A | None = None,
         mask: A | None = None,
     ) -> A: ...
+    @overload
+    def __call__(
+        _op,
+        self: Tensor,
+        from_: float,
+        bias: TensorLike | None = None,
+        noise: TensorLike | None = None,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: Tensor,
+        noise: TensorLike | None = None,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: NDArray[Any] | None = None,
+        *,
+        noise: Tensor,
+        mask: TensorLike | None = None,
+    ) -> Tensor: ...
+    @overload
+    def __call__(
+        _op,
+        self: NDArray[Any],
+        from_: float,
+        bias: NDArray[Any] | None = None,
+        noise: NDArray[Any] | None = None,
+        *,
+        mask: Tensor,
+    ) -> Tensor: ...
 
 class _scale_packet(_scale_call):
     default: _scale_operator
 
 class _join_call(Packet):
+    @overload
     def __call__(_op, tensors: Sequence[A], last: A | None = None, shape: int = 0) -> A: ...
+    @overload
+    def __call__(_op, tensors: Sequence[Tensor], last: TensorLike | None = None, shape: int = 0) -> Tensor: ...
+    @overload
+    def __call__(_op, tensors: Sequence[NDArray[Any]], last: Tensor, shape: int = 0) -> Tensor: ...
 
 class _join_packet(_join_call):
     default: _join_operator
 
 class _pick_call(Packet):
+    @overload
     def __call__(_op, self: A, indices: Sequence[A | None]) -> pick_result[A]: ...
+    @overload
+    def __call__(_op, self: Tensor, indices: Sequence[TensorLike | None]) -> pick_result[Tensor]: ...
+    @overload
+    def __call__(_op, self: NDArray[Any], indices: Sequence[Tensor | None]) -> pick_result[Tensor]: ...
 
 class _pick_packet(_pick_call):
     default: _pick_operator
@@ -239,7 +413,7 @@ class _cast_packet(_cast_call):
     default: _cast_operator
 
 class _mul__call(Packet):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _mul__packet(_mul__call):
     default: _mul__operator
@@ -251,7 +425,7 @@ class _exp__packet(_exp__call):
     default: _exp__operator
 
 class _less__call(Packet):
-    def __call__(_op, self: A, other: A) -> A: ...
+    def __call__(_op, self: A, other: TensorLike) -> A: ...
 
 class _less__packet(_less__call):
     default: _less__operator

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -17,6 +17,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class largest_default_result(NamedTuple, Generic[A]):
     values: A
@@ -28,7 +29,7 @@ class largest_values_out_result(NamedTuple, Generic[A]):
 
 def largest_default(self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
 def largest_values_out(
-    self: A,
+    self: TensorLike,
     dim: int,
     keepdim: bool = False,
     *,
@@ -40,7 +41,7 @@ def halve_default(self: A, rounding: str | None = None) -> A: ...
 def halve_(self: A, rounding: str | None = None) -> A: ...
 @overload
 def halve_(input: A, rounding: str | None = None) -> A: ...
-def halve_out_rounding(self: A, rounding: str | None = None, *, out: A) -> A: ...
+def halve_out_rounding(self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
 @overload
 def largest(self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
 @overload
@@ -48,13 +49,20 @@ def largest(input: A, dim: int, keepdim: bool = False) -> largest_default_result
 @overload
 def largest(a: A, axis: int, keepdims: bool = False) -> largest_default_result[A]: ...
 @overload
-def largest(self: A, dim: int, keepdim: bool = False, *, values: A, indices: A) -> largest_values_out_result[A]: ...
+def largest(
+    self: TensorLike,
+    dim: int,
+    keepdim: bool = False,
+    *,
+    values: A,
+    indices: A,
+) -> largest_values_out_result[A]: ...
 @overload
 def halve(self: A, rounding: str | None = None) -> A: ...
 @overload
 def halve(input: A, rounding: str | None = None) -> A: ...
 @overload
-def halve(self: A, rounding: str | None = None, *, out: A) -> A: ...
+def halve(self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
 
 class _largest_default_operator(Operator):
     def __call__(_op, self: A, dim: int, keepdim: bool = False) -> largest_default_result[A]: ...
@@ -62,7 +70,7 @@ class _largest_default_operator(Operator):
 class _largest_values_out_operator(Operator):
     def __call__(
         _op,
-        self: A,
+        self: TensorLike,
         dim: int,
         keepdim: bool = False,
         *,
@@ -77,7 +85,7 @@ class _halve__operator(Operator):
     def __call__(_op, self: A, rounding: str | None = None) -> A: ...
 
 class _halve_out_rounding_operator(Operator):
-    def __call__(_op, self: A, rounding: str | None = None, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
 
 class _largest_call(Packet):
     @overload
@@ -85,7 +93,7 @@ class _largest_call(Packet):
     @overload
     def __call__(
         _op,
-        self: A,
+        self: TensorLike,
         dim: int,
         keepdim: bool = False,
         *,
@@ -101,7 +109,7 @@ class _halve_call(Packet):
     @overload
     def __call__(_op, self: A, rounding: str | None = None) -> A: ...
     @overload
-    def __call__(_op, self: A, rounding: str | None = None, *, out: A) -> A: ...
+    def __call__(_op, self: TensorLike, rounding: str | None = None, *, out: A) -> A: ...
 
 class _halve_packet(_halve_call):
     default: _halve_default_operator

@@ -65,7 +65,7 @@ _pieces_default = declare(
 
 # pieces(Tensor(a -> *) self, int count, int dim=0) -> Tensor(a)[]
 def pieces_default(self: Tensor, count: int, dim: int = 0) -> list[Tensor]:
-    if type(count) is not int:
+    if type(count) is not int or count.bit_length() > 63:
         count = _pieces_default.convert(1, count)
     if type(dim) is not int:
         dim = _pieces_default.convert(2, dim)

@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override"
 # pyright: reportOverlappingOverload=false, reportIncompatibleMethodOverride=false, reportInvalidTypeVarUse=false
 
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
@@ -16,6 +16,7 @@ __all__ = [
 ]
 
 A = TypeVar("A", Tensor, NDArray[Any])
+TensorLike: TypeAlias = Tensor | NDArray[Any]
 
 class ends_result(NamedTuple, Generic[A]):
     first: A
