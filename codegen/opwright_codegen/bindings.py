@@ -64,7 +64,7 @@ class VariantOf:
 
 @dataclass(frozen=True, slots=True)
 class FunctionalOf:
-    """What this in-place or mutable operator of the same group does to copies of the arguments that it writes."""
+    """Does what this in-place or mutable operator of the same group does, to copies of what it writes."""
 
     view: OperatorView
 

@@ -1,4 +1,4 @@
-"""Which formulas are proven elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape that
+"""Proves formulas elementwise: whatever arrays they are given, NumPy's answer is new memory of the shape that
 the arrays broadcast to, and each element of it depends on theirs at its own place.
 
 Ufuncs of one output and Python's arithmetic are, over arrays and numbers, and choices between such. Anything else may
@@ -99,7 +99,7 @@ def operands_broadcast(formula: Formula) -> frozenset[str]:
 
 
 def _operands(formula: Formula) -> tuple[Formula, ...] | None:
-    """What an elementwise operation is over; None for a formula that is none."""
+    """Return what an elementwise operation is over; None for a formula that is none."""
     match formula:
         case Call(Attribute(Reference(Kind.MODULE), name), operands, ()):
             return operands if len(operands) == _FUNCTIONS.get(name) else None

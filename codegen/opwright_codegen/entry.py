@@ -1,4 +1,4 @@
-"""Where the command begins and ends: interrupts while modules are imported, and streams that take no more text."""
+"""The beginning and end of the command: interrupts while modules are imported, streams that take no more text."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ _MAX_BITS = 1024  # of a number that is written out as arithmetic: 9**9**9 would
 def problems(
     formula: Formula, *, is_of_arrays: bool = False, methods: Collection[str] | None = ()
 ) -> Iterator[SchemaError]:
-    """What is wrong with a formula. `is_of_arrays`: a kernel, whose tensors are arrays; else `methods` are those that
-    operators give. With None for these, who asks looks at attributes himself."""
+    """Say what is wrong with a formula. `is_of_arrays`: a kernel, whose tensors are arrays; else `methods` are those
+    that operators give. With None for these, who asks looks at attributes himself."""
     if methods is None:
         yield from _Limits(None, ()).problems(formula, is_called=False)
     elif is_of_arrays:
@@ -83,7 +83,7 @@ class _Limits:
 
 
 def _path_in_module(formula: Formula) -> str | None:
-    """What stands after `xp.`, with dots; None where something else is meant."""
+    """Return what stands after `xp.`, with dots; None where something else is meant."""
     match formula:
         case Attribute(Reference(Kind.MODULE), name):
             return name

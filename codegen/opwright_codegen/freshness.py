@@ -36,7 +36,7 @@ def fresh_folders(base: Path, options: str, inputs: Sequence[Path]) -> list[Path
 
 
 def _stamp(base: Path) -> Any:
-    """What the last run kept. Raises OSError where something is there that is no file: reading could wait for ever."""
+    """Return what the last run kept. Raises OSError for what is no file: reading it could wait for ever."""
     path = base / _STAMP
     if is_special(path):
         raise FileNotFoundError(path)

@@ -32,8 +32,8 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one run of the generator works on. `project` is the folder of the configuration that names its schemas;
-    `named` are the modules that schemas name by path, as far as they were read."""
+    """Holds what one run of the generator works on. `project` is the folder of the configuration that names its
+    schemas; `named` are the modules that schemas name by path, as far as they were read."""
 
     root: Path
     schemas: tuple[Path, ...]
@@ -56,7 +56,8 @@ class Job:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What the settings name: a schema file may name functions of these by path, beside those of the project."""
+        """Return what the settings name: a schema file may name functions of these by path, beside those of the
+        project."""
         return (*self.kernels, *self.rules, *self.gradients, *self.uses)
 
     @property

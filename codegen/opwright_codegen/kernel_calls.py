@@ -87,7 +87,7 @@ def check_ufuncs(formula: Formula, schema: FunctionSchema, span: Span) -> None:
 
 
 def _no_array(value: Formula, schema: FunctionSchema) -> str:
-    """What a formula is that is surely neither an array nor a number; "" where it may be one."""
+    """Return what a formula is that is surely neither an array nor a number; "" where it may be one."""
     match value:
         case Constant(None):
             return "this is None"
@@ -133,8 +133,8 @@ def check_view(operator: Operator, says_view: bool, span: Span) -> None:
 
 
 def _no_operand(value: Formula, schema: FunctionSchema, no_numbers: bool) -> str:
-    """What a rule's operand is that is surely no tensor; None may stand for one that is left out, and a number for one
-    where `no_numbers` is false."""
+    """Tell what a rule's operand is that is surely no tensor; None may stand for one that is left out, and a number for
+    one where `no_numbers` is false."""
     match value:
         case List():
             return "this is a list"

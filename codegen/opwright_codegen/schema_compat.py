@@ -63,7 +63,7 @@ def _of_arguments(new: FunctionSchema, old: FunctionSchema) -> list[str]:
 
 
 def forward_incompatibilities(new: FunctionSchema, old: FunctionSchema) -> list[str]:
-    """Why calls of `new` would break under `old`; empty when they would not. Types of results are not compared."""
+    """Return why calls of `new` would break under `old`; empty if they would not. Results are not compared."""
     if new.name != old.name:
         return [f"the operator is called {new.name} instead of {old.name}"]
     found = _of_numbers(new, old)

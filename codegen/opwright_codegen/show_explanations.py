@@ -41,7 +41,7 @@ def show_explanations(code: str | None, markdown: bool, out: TextIO) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the generator says of one problem, and its code."""
+    """Holds what the generator says of one problem, and its code."""
 
     code: str
     text: str

@@ -1,4 +1,4 @@
-"""What there is of CUDA devices, under the names of `torch.cuda`. CuPy does the work; without it there are none."""
+"""CUDA devices, under the names of `torch.cuda`. CuPy does the work; without it there are none."""
 
 from __future__ import annotations
 

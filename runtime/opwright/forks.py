@@ -1,4 +1,4 @@
-"""What `os.fork` must not divide: locks, and the loading of modules.
+"""Keeps whole what `os.fork` must not divide: locks, and the loading of modules.
 
 Note [Forks]: a child process has one thread, a copy of the one that forked. What another thread held it holds for ever,
 and what another had done by half stays so: a child would wait for a lock, or for a module that nobody goes on loading.

@@ -1,4 +1,4 @@
-"""What `op._schema` is: an operator's schema under the names of PyTorch's FunctionSchema."""
+"""An operator's schema, `op._schema`, under the names of PyTorch's FunctionSchema."""
 
 from __future__ import annotations
 

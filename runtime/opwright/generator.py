@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Iterable
+from types import TracebackType
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +19,10 @@ from opwright.dtypes import REDUCED, DType, float32, float64
 from opwright.forks import hold_over_forks
 from opwright.registry_lock import RegistryLock
 
-__all__ = ["Generator", "default_generator", "generator_of", "initial_seed", "manual_seed", "seed", "source_for"]
+__all__ = [
+    "Generator", "default_generator", "generator_of", "initial_seed", "keeping_states", "manual_seed", "seed",
+    "source_for",
+]  # fmt: skip
 
 Values = np.ndarray[Any, Any]
 
@@ -277,3 +282,27 @@ def seed() -> int:
 def initial_seed() -> int:
     """The seed of the CPU's default generator."""
     return default_generator.initial_seed()
+
+
+class keeping_states:
+    """In the block, generators may draw and be set; at its end they stand where they stood at its beginning."""
+
+    def __init__(self, generators: Iterable[Generator]) -> None:
+        self._generators = list(generators)
+        self._kept: list[tuple[Generator, Array]] = []
+
+    def __enter__(self) -> None:
+        self._kept = [(generator, generator.get_state()) for generator in self._generators]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._put_back()
+        except BaseException:  # an interrupt (Note [Interrupted blocks])
+            self._put_back()
+            raise
+
+    def _put_back(self) -> None:
+        for generator, state in self._kept:
+            generator.set_state(state)

@@ -25,7 +25,7 @@ def is_main_thread() -> bool:
 
 
 class HeldSignals:
-    """From when this is made until `deliver`, signals that a Python function handles are noted; then it is called.
+    """Notes the signals that a Python function handles, from when it is made until `deliver`; then that is called.
 
     Note [Interrupts]: Python runs the handler of a signal between any two bytecodes of the main thread, and most
     handlers raise: Ctrl-C is a KeyboardInterrupt wherever the thread happens to be. Between two changes that belong

@@ -171,7 +171,7 @@ def _running(frame: FrameType) -> tuple[int, int] | None:
 
 
 def _inner(call: ast.Call, values: dict[str, ast.expr]) -> ast.expr | None:
-    """What a check is given: its last argument that is no name of a plan or target and no number."""
+    """Return what a check is given: its last argument that is no name of a plan or target and no number."""
     for argument in reversed(call.args):
         found: ast.expr | None = argument
         if isinstance(argument, ast.Name):

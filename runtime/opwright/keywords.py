@@ -74,7 +74,7 @@ def given_by_name(function: Callable[..., Any], values: Iterable[Any], named: Ma
 
 
 def unknown_name(name: str, declared: Iterable[str], *, has_others: bool) -> str:
-    """What to say of a name that an operator has no argument of, with the one that is likely meant. `has_others`: the
+    """Say of a name that an operator has no argument of, with the one that is likely meant. `has_others`: the
     call takes other names, too."""
     known = [*declared]
     wanted = meant(name, known)

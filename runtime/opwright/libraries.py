@@ -209,8 +209,8 @@ class Library:
 
 
 class Contents:
-    """What a library added; apart from it, so that it can be taken back when the library is garbage. Made and changed
-    with the lock held."""
+    """Keeps what a library added; apart from it, so that it can be taken back when the library is garbage. Made and
+    changed with the lock held."""
 
     def __init__(self, ns: str, is_definer: bool, where: Place) -> None:
         self.ns = ns
@@ -289,7 +289,7 @@ def _check_free(name: str, key: Key) -> None:
 
 
 def _earlier(name: str, key: Key) -> str | None:
-    """Where the kernel that serves an operator's key was registered. The lock is held."""
+    """Return where the kernel that serves an operator's key was registered. The lock is held."""
     known = kernels.get(name, {}).get(key)
     return known[-1].where or "an unknown place" if known else None
 
@@ -305,7 +305,7 @@ def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
 
 
 def _levels() -> int:
-    """How many calls lie between `_warn_of_override` and the caller outside this package."""
+    """Return how many calls lie between `_warn_of_override` and the caller outside this package."""
     frame, count = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("opwright."):
         frame, count = frame.f_back, count + 1

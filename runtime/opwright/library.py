@@ -200,7 +200,7 @@ impl_abstract = register_fake  # PyTorch's older name
 
 
 def get_ctx() -> FakeContext:
-    """What a running fake kernel may ask for, `get_ctx().new_dynamic_size()`; None outside of one."""
+    """Return what a running fake kernel may ask for, `get_ctx().new_dynamic_size()`; None outside of one."""
     from opwright.fake.context import running
 
     return running.get()  # type: ignore[return-value]  # kernels need not ask whether it is None

@@ -48,5 +48,5 @@ lost_kernels: Final = Lost(_LIBRARY % "registered one of its kernels")  # by the
 
 
 def why_lost(name: str) -> str:
-    """How an operator was lost, to go on with after a message; empty if it was not."""
+    """Return how an operator was lost, to go on with after a message; empty if it was not."""
     return lost_operators.why(name) or lost_definitions.why(name)

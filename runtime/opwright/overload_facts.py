@@ -1,4 +1,4 @@
-"""What an operator says of itself, under the names of PyTorch's OpOverload."""
+"""Facts that an operator tells of itself, under the names of PyTorch's OpOverload."""
 
 from __future__ import annotations
 

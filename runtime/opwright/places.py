@@ -1,4 +1,4 @@
-"""Where in a program something is defined or registered, and whether the same statement ran before."""
+"""Tells where in a program something is defined or registered, and whether the same statement ran before."""
 
 from __future__ import annotations
 

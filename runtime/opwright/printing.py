@@ -19,8 +19,8 @@ Values = np.ndarray[Any, Any]
 
 @dataclass(slots=True)
 class PrintOptions:
-    """How tensors are written: digits, elements from which on a tensor is shortened, elements shown at each end, length
-    of lines, and whether numbers are written with an exponent (None: where that is shorter)."""
+    """Says how tensors are written: digits, elements from which on a tensor is shortened, elements shown at each end,
+    length of lines, and whether numbers are written with an exponent (None: where that is shorter)."""
 
     precision: int = 4
     threshold: float = 1000

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from opwright.construction import from_numpy
 from opwright.devices import as_device
 from opwright.dtypes import uint8
-from opwright.generator import default_generator, generator_of, initial_seed, manual_seed, seed
+from opwright.generator import default_generator, generator_of, initial_seed, keeping_states, manual_seed, seed
 from opwright.tensor import Tensor
 
 __all__ = [
@@ -31,19 +30,12 @@ def set_rng_state(new_state: Any, device: object = "cpu") -> None:
     generator_of(device).set_state(new_state.numpy(force=True))
 
 
-@contextlib.contextmanager
 def fork_rng(
     devices: Iterable[object] | None = None, enabled: bool = True, device_type: str = "cuda"
-) -> Iterator[None]:
+) -> keeping_states:
     """Give the random state back at the end of the block: that of the CPU, and of `devices` of a type, named or
     numbered."""
     if not enabled:
-        yield
-        return
+        return keeping_states(())
     places = [f"{device_type}:{device}" if isinstance(device, int) else device for device in devices or ()]
-    kept = [(generator, generator.get_state()) for generator in map(generator_of, ["cpu", *map(as_device, places)])]
-    try:
-        yield
-    finally:
-        for generator, state in kept:
-            generator.set_state(state)
+    return keeping_states(map(generator_of, ["cpu", *map(as_device, places)]))

@@ -66,7 +66,7 @@ class RegistryLock:
         return signals
 
     def watch(self, owner: object, action: Callable[[], None]) -> Callable[[], None]:
-        """When `owner` is garbage, do this with the lock held: at once, if no thread holds it, else when it is free.
+        """Do this with the lock held when `owner` is garbage: at once, if no thread holds it, else when it is free.
         Returns what calls that off; it does nothing at the end of the program, where nobody is left to see it."""
         weakref.finalize(owner, self._run_waiting).atexit = False
         death = _Death(owner, self._waiting.append)  # (the newer one of two callbacks comes first)

@@ -1,4 +1,4 @@
-"""From a kernel's answer to what an operator returns, or to the error that says why not; the tensors among values."""
+"""Turns a kernel's answer into what an operator returns, or into an error; finds the tensors among values."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def return_checker(operator: Operator, function: Callable[..., Any], *, refuses_
 
 
 def as_tuple(result: Any) -> Any:
-    """What a function returns where its operator returns a list."""
+    """Return what a function returns where its operator returns a list."""
     return tuple(result) if type(result) is list else result
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 from .keys import ADINPLACEORVIEW, ALIASES, AUTOGRAD, PYTHON_DISPATCHER, DispatchKey, key_bits
 
 Keys = DispatchKey | str | Iterable[DispatchKey | str]
 __all__ = [
-    "Keys", "Modes", "active_modes", "below_adinplaceorview", "below_autograd", "enable_python_dispatcher",
-    "enter_block", "exclude_keys", "include_keys", "leave_block", "reset_modes", "set_modes", "with_modes",
+    "MODES", "Block", "Keys", "Modes", "ThreadBlock", "active_modes", "below_adinplaceorview", "below_autograd",
+    "enable_python_dispatcher", "exclude_keys", "include_keys", "put_back", "reset_modes", "set_modes", "with_modes",
 ]  # fmt: skip
 
 
@@ -33,10 +33,10 @@ class Modes:
         return f"Modes(include={self.include:#x}, exclude={~self.mask:#x})"
 
 
-_modes: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
-active_modes: Final = _modes.get
-set_modes: Final = _modes.set  # who replaces this thread's or task's modes puts the old ones back
-reset_modes: Final = _modes.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
+MODES: Final[ContextVar[Modes | None]] = ContextVar("opwright_modes", default=None)
+active_modes: Final = MODES.get
+set_modes: Final = MODES.set  # who replaces this thread's or task's modes puts the old ones back
+reset_modes: Final = MODES.reset  # by the token of `set_modes`: quicker, in a function that is not suspended between
 _NOTHING: Final = Modes(0, -1)
 
 
@@ -46,29 +46,113 @@ def with_modes(keys: int) -> int:
     return keys if modes is None else (keys | modes.include) & modes.mask
 
 
-# The `with` blocks of this thread or task, innermost first: what was entered, what was on before, the blocks around it.
-# Kept here and not by what was entered, which may be in use in several threads.
-_blocks: Final[ContextVar[tuple[object, Any, Any] | None]] = ContextVar("opwright_blocks", default=None)
+Before = Sequence[tuple[ContextVar[Any], Any]]
 
 
-def enter_block(what: object, before: Any) -> None:
-    """Note what was on before `what` was entered, for `leave_block`."""
-    _blocks.set((what, before, _blocks.get()))
+def put_back(before: Before) -> None:
+    """Set each variable to its value. Who is interrupted in it calls it again."""
+    for variable, value in before:
+        variable.set(value)
 
 
-def leave_block(what: object) -> Any:
-    """What was on before `what` was entered. Raises RuntimeError unless that is the innermost block."""
-    innermost = _blocks.get()
-    if innermost is None or innermost[0] is not what:
-        raise RuntimeError(f"{what!r} is not the innermost block that this thread entered: the last one is left first")
-    _, before, outer = innermost
-    _blocks.set(outer)
-    return before
+class Block:
+    """A `with` block that sets `_variables`, which have their values again at its end; may be entered again within
+    itself. Subclasses say what it sets.
+
+    Note [Interrupted blocks]: the handler of a signal may raise after any call, and where a function begins; at no
+    other place without a loop does Python look for signals. A variable that was set stays so for ever if that comes
+    before its `with` or `try` block is on, or before it is put back. So what is to be put back is read before anything
+    is set. It is set within a `try`. A function puts it back in `finally`, where a function written in C is called
+    first: that is done before the next look. What takes several calls is done again if it was interrupted, which does
+    no harm. No block is a generator with `contextmanager`: an interrupt in that one's own code leaves the generator to
+    the garbage collector, which would put values back long after the blocks around it did.
+
+    Python code cannot help where `__exit__` begins, and where the function begins that makes an interrupted step
+    again. What is set then stays until the block around it ends. `set_grad_enabled` and `set_detect_anomaly` set
+    things when they are made: what comes between that and their block finds them on, as after a call without a block.
+    """
+
+    __slots__ = ("_outer",)
+    _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES,)
+
+    def __init__(self) -> None:
+        self._outer: tuple[Before, Any] | None = None
+
+    def _switch_on(self) -> Any:
+        """Set the variables. Returns what the block is given."""
+        raise NotImplementedError
+
+    def _switched_off(self) -> None:
+        """Do what is left when all is put back. It is skipped after interrupts."""
+
+    def __enter__(self) -> Any:
+        before = [(variable, variable.get()) for variable in self._variables]
+        try:
+            given = self._switch_on()
+        except BaseException:
+            put_back(before)
+            raise
+        self._outer = before, self._outer
+        return given
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._outer is None:
+            raise RuntimeError(f"{self!r} was not entered, or left already")
+        before, self._outer = self._outer
+        try:
+            put_back(before)
+        except BaseException:
+            put_back(before)
+            raise
+        self._switched_off()
 
 
-class _Guard:
-    """Includes and excludes keys within a `with` block; may be entered again, also within itself and by several
-    threads."""
+# The ThreadBlocks of this thread or task: the innermost, and what was on before.
+_blocks: Final[ContextVar[tuple[object, Before] | None]] = ContextVar("opwright_blocks", default=None)
+
+
+class ThreadBlock(Block):
+    """A block that several threads may be in: each thread keeps what was on before. The last entered is left first."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        pass
+
+    def __enter__(self) -> Any:
+        before = [(variable, variable.get()) for variable in (*self._variables, _blocks)]
+        try:
+            _blocks.set((self, before))
+            return self._switch_on()
+        except BaseException:
+            put_back(before)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        before: Before | None = None
+        try:
+            before = self._before()
+            put_back(before)
+        except BaseException:
+            put_back(self._before() if before is None else before)
+            raise
+        if not before:
+            raise RuntimeError(
+                f"{self!r} is not the innermost block that this thread entered: the last entered is left first"
+            )
+        self._switched_off()
+
+    def _before(self) -> Before:
+        innermost = _blocks.get()
+        return () if innermost is None or innermost[0] is not self else innermost[1]
+
+
+class _Guard(ThreadBlock):
+    """Includes and excludes keys within a `with` block."""
 
     __slots__ = ("_exclude", "_include")
 
@@ -76,16 +160,9 @@ class _Guard:
         self._include = include
         self._exclude = exclude
 
-    def __enter__(self) -> None:
-        outer = active_modes()
-        enter_block(self, outer)
-        modes = outer or _NOTHING
-        _modes.set(Modes(modes.include | self._include, modes.mask & ~self._exclude))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _modes.set(leave_block(self))
+    def _switch_on(self) -> None:
+        modes = active_modes() or _NOTHING
+        set_modes(Modes(modes.include | self._include, modes.mask & ~self._exclude))
 
 
 def include_keys(*keys: Keys) -> _Guard:

@@ -68,19 +68,35 @@ class as_torch:
     def __enter__(self) -> ModuleType:
         if any(isinstance(finder, _Finder) for finder in sys.meta_path):
             raise RegistrationError("as_torch() within as_torch(): torch is Opwright already")
-        self._before = _take_torch()
-        sys.meta_path.insert(0, self._finder)
-        return importlib.import_module("opwright")
+        self._before = {name: sys.modules[name] for name in _torch_modules()}
+        try:  # (Note [Interrupted blocks])
+            _forget_torch()
+            sys.meta_path.insert(0, self._finder)
+            return importlib.import_module("opwright")
+        except BaseException:
+            self._put_back()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        sys.meta_path.remove(self._finder)
-        _take_torch()
+        try:
+            self._put_back()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _put_back(self) -> None:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self._finder]
+        _forget_torch()
         sys.modules.update(self._before)
 
 
-def _take_torch() -> dict[str, ModuleType]:
+def _torch_modules() -> list[str]:
+    return [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
+
+
+def _forget_torch() -> None:
     """Take what is imported as `torch` out of `sys.modules`."""
-    names = [name for name in sys.modules if name == "torch" or name.startswith("torch.")]
-    return {name: sys.modules.pop(name) for name in names}
+    for name in _torch_modules():
+        sys.modules.pop(name, None)

@@ -1,4 +1,4 @@
-"""What generated variants of composites do: results written to arguments, or refused; written arguments copied."""
+"""Work of the generated variants of composites: results written to arguments, or refused; written arguments copied."""
 
 from __future__ import annotations
 

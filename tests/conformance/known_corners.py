@@ -17,12 +17,15 @@ _DECOMPOSITIONS = (
 NOT_TRIED: tuple[Known, ...] = (
     Known(_DECOMPOSITIONS, "", "what a decomposition makes of NaN is LAPACK's, which may not end"),
     Known("(new_)?empty(_like|_strided)?.*", "", "its values are arbitrary"),
+    Known("linalg_norm.*|linalg_matrix_norm.str_ord", "", "norms of singular values are decompositions"),
     Known("binomial.*|multinomial.*|.*rrelu_with_noise.*", "", "its numbers are drawn"),
 )
 
 _VECTOR = "PyTorch's vectorised loop makes another thing of NaN than its scalar one; ours is the scalar one's"
 _TIE = "the sort that it rests on does not say which of equal elements comes first"
 _PADDING = "an infinite weight times the zeros of padding is NaN; some of PyTorch's algorithms skip them"
+_TERMS = "each tangent is a term of its own, and PyTorch adds infinities of both signs"
+_NEIGHBOURS = "weights of 0 make NaN of infinite neighbours, and each library takes others"
 _PYTORCH_TRIGAMMA = "PyTorch's trigamma has 9 digits, and is finite at its poles"
 
 KNOWN_CORNERS: tuple[Known, ...] = (
@@ -31,19 +34,39 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     Known(
         "(special_)?polygamma_?|special_zeta.*", "value: values -?0.0 not nan", "zeta(s, inf) is 0; PyTorch's is NaN"
     ),
-    Known("(topk|_?unique|kthvalue).*", "value: values", _TIE + "; NaN equals nothing"),
+    Known("(topk|_?unique|kthvalue|(nan)?median).*", "value: values", _TIE + "; NaN equals nothing"),
     Known("mode", "value: values|(gradient|tangent)", "PyTorch's sort leaves NaN, and what surrounds it, anywhere"),
-    Known("searchsorted.*|histogram.*", "value: values", "the sequence is not sorted, as it must be"),
+    Known("searchsorted.*|histogram.*|bucketize.*", "value: values", "the sequence is not sorted, as it must be"),
     Known(
         "_?cdist.*", "inf, .*value: values nan not", "the largest of numbers and NaN is NaN; PyTorch's kernel drops it"
     ),
+    Known(
+        "_?cdist.*", "value: values inf not nan", "for many rows PyTorch multiplies matrices, where infinities cancel"
+    ),
     Known("native_(layer|group)_norm", "value: values -?inf not nan", "the mean of rows whose results are NaN in both"),
-    Known("_?conv.*", "value: values|gradient [01]: values", _PADDING),
+    Known("_?conv.*", "value: values|gradient [01]: values|tangent 0: values", _PADDING),
     Known("max_pool1d", "shape, dtype, strides", "PyTorch takes another kernel where gradients are asked for"),
     Known(
         ".*", "no error, but PyTorch raises RuntimeError: Autograd not support dtype", "integers in the place of self"
     ),
+    Known(
+        "(pow|float_power).*",
+        r"complex.*: value: values .*\((nan[+]nanj|1[+]0j)\)|complex.*gradient 0: values .* not \(nan",
+        "0 to the power of 0 is 1, and NaN to that of it; PyTorch's complex loop takes logarithms",
+    ),
+    Known("(var|std)(_mean)?.*", "complex.*value: values", "PyTorch's is that of two parts, of which one is 0/0"),
+    Known(
+        "_native_batch_norm_legit.*", "value: values -?inf not nan", "the mean of rows whose results are NaN in both"
+    ),
+    Known("upsample_.*linear.*", "odd, .*value: values|value: values nan not|value: values -?inf not nan", _NEIGHBOURS),
+    Known("index_?(put_?)?.*", "raises NotImplementedError.*not IndexError", "floats are no indices; both refuse them"),
     # What records
+    Known(
+        "(eq|ne|not_equal|lt|less|le|less_equal|gt|greater|ge|greater_equal|index_fill|masked_fill|fill)[.].*",
+        r"'?(int|bool|uint).*records: \[False\], not \[True\]",
+        "integers that say that they require grad, after a write of what does",
+    ),
+    Known("linalg_matrix_norm.*", r"records: \[True\], not \[False\]", "PyTorch returns a new zero for no elements"),
     Known(
         "special_modified_bessel_i[01]", r"records: \[True\], not \[False\]", "PyTorch has no gradient; it has one here"
     ),
@@ -56,7 +79,7 @@ KNOWN_CORNERS: tuple[Known, ...] = (
         "PyTorch's overloads say so, with no gradient to give; its function says False",
     ),
     # Gradients
-    Known("logical_(not|and|or|xor)", "(gradient|tangent) 0: values -?0.0 not", "in place PyTorch lets it through"),
+    Known("logical_(not|and|or|xor)", "(gradient|tangent) 0: values -?0(.0|j) not", "in place PyTorch lets it through"),
     Known(
         "addbmm",
         "doesn't match the broadcast shape",
@@ -65,9 +88,22 @@ KNOWN_CORNERS: tuple[Known, ...] = (
     Known("polar", "gradient [01]", "PyTorch gives negative radii the gradient of positive ones, and 0 that of none"),
     Known("((special_)?(digamma|psi|polygamma)|mvlgamma|special_multigammaln)_?", "", _PYTORCH_TRIGAMMA),
     Known("(special_)?logit_?", "gradient 0: values -?inf not -?inf of -0.0", _VECTOR.replace("NaN", "-0.0")),
+    Known("(special_)?logit_?", "gradient 0: values nan not -?0.0 of nan", _VECTOR),
+    Known("special_zeta.*", "gradient 0: values -?0.0 not nan of inf", "as its values: zeta(s, inf) is 0"),
+    Known("narrow_copy", ", -1, 1\\).*gradient 0", "PyTorch's gradient of a negative start is that of nothing"),
+    Known("hardsigmoid_?", "float64.*(gradient|tangent) 0", "PyTorch's 1/6 has single precision"),
+    Known("group_norm", ", 0]/.*gradient 1: values -?0.0 not nan", "of nothing, by whose size PyTorch divides"),
+    Known("index_reduce_?", "prod.*gradient 1: values 0.0 not nan", "an infinity times an exact 0"),
+    Known("(scatter_reduce.two)_?", "complex.*prod.*gradient 1", "PyTorch refuses it; in place it lets it through"),
+    Known(
+        "soft_margin_loss", "(gradient|tangent) 0", "the slope of an infinite loss has a limit; PyTorch's is inf/inf"
+    ),
+    Known("silu_?", "complex.*(gradient|tangent) 0", "PyTorch refuses it; in place it lets it through"),
     Known("(special_)?logit_?", "tangent 0", "PyTorch's tangent of what lies outside 0 to 1 is 0, its gradient NaN"),
     Known(
-        "(elu|celu|hardtanh|relu6|hardshrink|softshrink)_?", "(gradient|tangent) 0: values .* not (nan|-?0.0)", _VECTOR
+        "(elu|selu|celu|hardtanh|relu6|hardswish|hardshrink|softshrink)_?",
+        "(gradient|tangent) 0: values .* not (nan|-?0.0)",
+        _VECTOR,
     ),
     Known("(nan)?quantile.*", "(gradient|tangent) 0", _TIE),
     Known("cumprod_?", "gradient 0: values nan not", "an infinity before the first zero"),
@@ -84,6 +120,29 @@ KNOWN_CORNERS: tuple[Known, ...] = (
         "(atan2|arctan2)_?", "tangent 0: values -?0.0 not nan", "at 0, 0 PyTorch's gradient is 0 and its tangent NaN"
     ),
     Known("(div|divide|true_divide)_?.Tensor", "tangent 0: values nan not -?inf", "each tangent is a term of its own"),
+    Known("prod.dim_int|special_log_ndtr|bilinear|(layer|group)_norm", "tangent 0: values .* not nan", _TERMS),
+    Known("(special_)?logsumexp", "tangent 0: values 0.0 not nan", "of nothing, by whose sum PyTorch divides"),
+    Known(
+        "(nan)?median", "NaN.*tangent 0|tangent 0: values 1.0 not nan", "the element that was chosen has that tangent"
+    ),
+    Known(
+        "nextafter|linalg_(vector|matrix)_norm.*|norm.*|mse_loss|smooth_l1_loss",
+        r"tangent 0: float(32|64)\(.*\), not float(32|64)",
+        "PyTorch's tangent has another dtype than its result",
+    ),
+    Known(
+        "scatter_reduce.two",
+        "am(in|ax).*include_self': False.*tangent 0|am(in|ax).*include_self=False.*tangent 0",
+        "PyTorch's gradient counts self among equal elements, and its tangent does not; here both do",
+    ),
+    Known("ldexp_?.*", "tangent 0", "PyTorch raises 2 to integers, which overflow"),
+    Known("smooth_l1_loss", ", 0.0", "at equal elements PyTorch's slope is -1, for both operands; here it is 0"),
+    Known(
+        "linalg_vector_norm",
+        "complex.* inf.*(gradient|tangent) 0: values 0(j|.0) not",
+        "where all are 0 PyTorch divides 0 by 0",
+    ),
+    Known("binary_cross_entropy", "tangent 0: values", "PyTorch's tangent is not bounded as its gradient is"),
     Known("prod", r"'float16'.*tangent 0: float16\(\), not float32", "PyTorch's tangent has the dtype of self"),
     Known("(cumprod_?|vander)", "tangent 0", "PyTorch divides by elements, and gives NaN for what is not finite"),
     Known("_?logcumsumexp", "tangent 0", "PyTorch's weights are 0/0 where an element is infinite"),

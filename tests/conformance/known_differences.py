@@ -107,7 +107,7 @@ KNOWN = (
     Known("linalg_solve_triangular", "have the same dtype", "PyTorch reads one dtype's memory as the other's"),
     Known("kron", "view size is not compatible", "PyTorch views a product that is not contiguous; ours copies it"),
     Known("(hann|hamming)_window.*", "float16.*values", "PyTorch rounds each step; ours are rounded once"),
-    Known("abs_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
+    Known("abs_|absolute_", "In-place abs is not supported for complex", "the real result fits a complex tensor"),
     Known(
         "(fill|zero|masked_fill|random|normal|uniform|bernoulli|threshold|rrelu)_.*",
         "more than one element of the written-to tensor",

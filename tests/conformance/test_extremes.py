@@ -31,7 +31,11 @@ NOT_TRIED: tuple[Known, ...] = (
     Known("col2im|_reshape_alias_copy", "", "PyTorch writes and reads outside its memory"),
     Known("(linalg_)?matrix_power", "", "as many products as the power says"),
     Known("mvlgamma|special_multigammaln", "", "as many terms as the number says"),
-    Known("(tensor_split.sections|combinations|unsafe_chunk|chunk|vander|fft.*)", "", "as many parts as asked for"),
+    Known(
+        "(tensor_split.sections|[hvd]split.int|combinations|unsafe_chunk|chunk|vander|fft.*)",
+        "",
+        "as many parts as asked for",
+    ),
     Known("(new_)?empty(_like|_strided|_permuted)?.*", "", "its values are arbitrary"),
 )
 # Differences that stay, and why.

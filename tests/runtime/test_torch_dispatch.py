@@ -102,7 +102,7 @@ def test_left_in_another_order() -> None:
     first, second = Log(), Log()
     first.__enter__()
     second.__enter__()
-    with pytest.raises(RuntimeError, match="is not the innermost dispatch mode"):
+    with pytest.raises(RuntimeError, match="is not the innermost block"):
         first.__exit__(None, None, None)
     second.__exit__(None, None, None)
     first.__exit__(None, None, None)

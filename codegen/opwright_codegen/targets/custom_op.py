@@ -186,7 +186,7 @@ def _edges(name: str, tensors: Tensors) -> str:
 
 
 def _given(names: Sequence[str], held: Sequence[Tensors], positional: Sequence[int]) -> str:
-    """Of which edges there is a Tensor, where one may be None."""
+    """Tell of which edges there is a Tensor, where one may be None."""
     optional = (Tensors.OPTIONAL, Tensors.LIST_OF_OPTIONAL)
     if not any(held[position] in optional for position in positional):
         return ""

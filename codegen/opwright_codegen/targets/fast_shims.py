@@ -44,7 +44,7 @@ class _Call:
 
 
 def dtypes_name(kinds: str) -> str:
-    """What a module calls the dtypes of these kinds that compute in themselves."""
+    """Return what a module calls the dtypes of these kinds that compute in themselves."""
     return f"DTYPES_{kinds.upper()}"
 
 

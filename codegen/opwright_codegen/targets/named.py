@@ -1,4 +1,4 @@
-"""How the functions of a name take arguments by other names: Note [Other names of arguments] in `names`."""
+"""Has the functions of a name take arguments by other names: Note [Other names of arguments] in `names`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Named", "named_view", "taken_by_name", "value_of"]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What stands first in a function: the statement for a call with a name that is no parameter's, the branch for one
-    with `out` alone, where it is quicker, and the defaults of parameters that were left out."""
+    """Holds what stands first in a function: the statement for a call with a name that is no parameter's, the branch
+    for one with `out` alone, where it is quicker, and the defaults of parameters that were left out."""
 
     call: str
     out: Branch | None
@@ -26,7 +26,7 @@ class Named:
 def named_view(
     callee: str, parameters: Sequence[Parameter], out: Branch | None = None, *, as_tuple: bool = False
 ) -> Named | None:
-    """What a function of these parameters begins with, None where there are none. `as_tuple`: lists become tuples."""
+    """Return what a function of these parameters begins with, or None. `as_tuple`: lists become tuples."""
     if not parameters:
         return None
     values = [p.name for p in parameters]

@@ -18,7 +18,7 @@ from opwright.autograd.nodes import Node, node_of
 from opwright.devices import backend_of
 from opwright.dtypes import REDUCED
 from opwright.keys import ANOMALY, META
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import MODES, Block, Modes, active_modes, put_back, set_modes
 from opwright.tensor import Tensor
 
 __all__ = ["apply", "detect_anomaly", "is_on", "note", "noting", "set_detect_anomaly"]
@@ -40,11 +40,12 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._outer = active_modes(), _check_nan.get()
-        modes = self._outer[0] or Modes(0, -1)
-        include = modes.include | ANOMALY if mode else modes.include & ~ANOMALY
-        set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
-        _check_nan.set(check_nan)
+        self._outer = (MODES, active_modes()), (_check_nan, _check_nan.get())
+        try:  # (Note [Interrupted blocks])
+            _switch(mode, check_nan)
+        except BaseException:
+            put_back(self._outer)
+            raise
 
     def __enter__(self) -> None:
         pass
@@ -52,29 +53,37 @@ class set_detect_anomaly:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        set_modes(self._outer[0])
-        _check_nan.set(self._outer[1])
+        try:
+            put_back(self._outer)
+        except BaseException:
+            put_back(self._outer)
+            raise
 
 
-class detect_anomaly:
+def _switch(is_on: bool, check_nan: bool) -> None:
+    modes = active_modes() or Modes(0, -1)
+    include = modes.include | ANOMALY if is_on else modes.include & ~ANOMALY
+    set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
+    _check_nan.set(check_nan)
+
+
+class detect_anomaly(Block):
     """Anomaly mode in a `with` block. It is slow: for finding a mistake, not for training."""
 
+    __slots__ = ("_check_nan",)
+    _variables = (MODES, _check_nan)
+
     def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
         self._check_nan = check_nan
-        self._inner: list[set_detect_anomaly] = []
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
-        self._inner.append(set_detect_anomaly(True, self._check_nan))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._inner.pop().__exit__(kind, error, trace)
+    def _switch_on(self) -> None:
+        _switch(True, self._check_nan)
 
 
 def note(node: Node) -> None:
@@ -103,8 +112,8 @@ def noting(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def apply(node: Node, grads: Sequence[Any], options: Mapping[str, Any]) -> Sequence[Any]:
     """Run a node, `options` by keyword; what goes wrong is shown with the forward call. Raises RuntimeError for NaN."""
     outer = _running.get()
-    _running.set(node)
     try:
+        _running.set(node)
         results = node.apply(*grads, **options)
         if _check_nan.get():
             for index, result in enumerate(results):

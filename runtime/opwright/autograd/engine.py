@@ -48,10 +48,10 @@ def run(
     compute.
     """
     current = _Pass(keep_graph, targets, accumulates)
-    token = _current.set(current)
-    outer = active_modes()
-    set_modes(with_recording(outer) if create_graph else without_recording(outer))
-    try:
+    outer, outer_pass = active_modes(), _current.get()
+    try:  # (Note [Interrupted blocks])
+        _current.set(current)
+        set_modes(with_recording(outer) if create_graph else without_recording(outer))
         current.prepare([edge for edge, _ in roots])
         for index, (edge, grad) in enumerate(roots):
             current.start(edge, fit(grad, edge, None, index))
@@ -59,8 +59,10 @@ def run(
         current.run()
         return current.captured(targets)
     finally:
-        set_modes(outer)
-        _current.reset(token)
+        try:
+            set_modes(outer)
+        finally:
+            _current.set(outer_pass)
 
 
 def current_pass() -> _Pass:

@@ -22,7 +22,7 @@ from opwright.autograd.tangents import (
 )
 from opwright.dtypes import INEXACT, dtype_name
 from opwright.keys import TANGENT, VIEW
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import MODES, Modes, active_modes, put_back, set_modes
 from opwright.tensor import Tensor
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -39,9 +39,14 @@ def enter_dual_level() -> int:
     """Enter a level, which `exit_dual_level` leaves, and return its number, 0. Raises RuntimeError within one."""
     if current_level.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported: this thread is in a dual level already")
-    current_level.set(Level())
-    modes = active_modes() or Modes(0, -1)
-    set_modes(Modes(modes.include | TANGENT, modes.mask))
+    outer = active_modes()
+    modes = outer or Modes(0, -1)
+    try:  # (Note [Interrupted blocks])
+        current_level.set(Level())
+        set_modes(Modes(modes.include | TANGENT, modes.mask))
+    except BaseException:
+        put_back(((current_level, None), (MODES, outer)))
+        raise
     return 0
 
 
@@ -51,12 +56,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if found is None:
         raise RuntimeError("There is no dual level to exit: enter_dual_level() was not called, or it was left already")
     _check_level(level, "exit")
-    current_level.set(None)
     modes = active_modes()
     if modes is not None:
         include = modes.include & ~TANGENT
         set_modes(None if not include and modes.mask == -1 else Modes(include, modes.mask))
     found.close()
+    current_level.set(None)  # last: who was interrupted before may call this again
 
 
 class dual_level(Switch):
@@ -70,7 +75,12 @@ class dual_level(Switch):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        exit_dual_level()
+        try:
+            exit_dual_level()
+        except BaseException:
+            if current_level.get() is not None:  # an interrupt
+                exit_dual_level()
+            raise
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

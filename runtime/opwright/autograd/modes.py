@@ -22,6 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 Call = TypeVar("Call", bound=Callable[..., Any])
+_Outer = tuple[Modes | None, Any]  # the modes before a switch was entered, and before it was entered around that
 _RECORDED: Final = GRAD | VIEW
 _DIFFERENTIATED: Final = _RECORDED | AUTOGRAD | TANGENT
 _NOT_RECORDED: Final = Modes(NO_GRAD, ~_RECORDED)
@@ -59,17 +60,25 @@ class Switch:
     __slots__ = ("_outer",)
 
     def __init__(self) -> None:
-        self._outer: list[Modes | None] = []
+        self._outer: _Outer | None = None
 
     def __enter__(self) -> None:
+        # Nothing is called between the last change of the modes and the store (Note [Interrupted blocks]).
         outer = active_modes()
-        self._outer.append(outer)
-        set_modes(self._modes(outer))
+        try:
+            set_modes(self._modes(outer))
+        except BaseException:
+            set_modes(outer)
+            raise
+        self._outer = outer, self._outer
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        set_modes(self._outer.pop())
+        if self._outer is None:
+            raise RuntimeError(f"{self!r} was not entered, or left already")
+        outer, self._outer = self._outer
+        set_modes(outer)
 
     def __call__(self, function: Call) -> Call:
         if inspect.isgeneratorfunction(function):
@@ -161,19 +170,22 @@ class set_grad_enabled(Switch):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
-        outer = active_modes()
-        self._outer.append(outer)
-        set_modes(self._modes(outer))
+        super().__enter__()
 
     def __enter__(self) -> None:
-        if len(self._outer) == 1:  # what the constructor did counts as this entry
-            set_modes(self._modes(self._outer[0]))
-            self._outer.append(self._outer[0])
-        else:
+        if self._outer is None or self._outer[1] is not None:
             super().__enter__()
+            return
+        outer = self._outer[0]  # what the constructor did counts as this entry
+        try:
+            set_modes(self._modes(outer))
+        except BaseException:
+            set_modes(outer)
+            raise
+        self._outer = outer, self._outer
 
     def __call__(self, function: Call) -> Call:
-        set_modes(self._outer.pop())
+        self.__exit__(None, None, None)
         return super().__call__(function)
 
     def clone(self) -> Switch:

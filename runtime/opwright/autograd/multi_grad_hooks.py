@@ -15,7 +15,8 @@ __all__ = ["GradientEdge", "edge_of", "get_gradient_edge", "register_multi_grad_
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient flows: a node, and the number of its output. `grad` and `backward` take it for a tensor."""
+    """A place where a gradient flows: a node, and the number of its output. `grad` and `backward` take it for a
+    tensor."""
 
     node: Node
     output_nr: int

@@ -261,8 +261,8 @@ class AccumulateGrad(Node):
         self.dtype = variable.dtype
 
     def follow(self, variable: Tensor) -> AccumulateGrad:
-        """Where the leaf's gradient ends after it took other memory or another layout. Graphs made before find this
-        node, which refuses gradients of another shape than the leaf's is now."""
+        """Return where the leaf's gradient ends after it took other memory or another layout. Graphs made before find
+        this node, which refuses gradients of another shape than the leaf's is now."""
         if self.shape == variable.shape and self.dtype == variable.dtype:
             self.retarget(variable)
             return self
@@ -305,7 +305,7 @@ class AccumulateGrad(Node):
 
 
 class NoHistory(Node):
-    """Where the gradient of a view ends that requires grad, as its base does, and was not recorded."""
+    """The end of the gradient of a view that requires grad, as its base does, and was not recorded."""
 
     __slots__ = ()
 

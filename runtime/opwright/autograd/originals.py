@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -12,6 +11,7 @@ from opwright.autograd.saved import saved_tensors_hooks
 from opwright.dispatcher import Operator
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.results import tensors_of
+from opwright.state import Block
 from opwright.storage import storage_of
 from opwright.tensor import Tensor
 
@@ -21,13 +21,13 @@ _active: Final[ContextVar[Originals | None]] = ContextVar("opwright_originals", 
 
 
 class _Handle:
-    """What a node keeps in place of a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
+    """Stands in a node for a tensor: it holds the tensor, or its copy, for as long as a node holds it."""
 
     __slots__ = ("__weakref__",)
 
 
 class Originals:
-    """What nodes saved in a block: tensors as they still are (`original`), and copies of those written to since
+    """Holds what nodes saved in a block: tensors as they still are (`original`), and copies of those written to since
     (`cloned`)."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Originals:
         self._in_memory.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
-        """What the node keeps: one handle for all that save a tensor between two writes."""
+        """Return what the node keeps: one handle for all that save a tensor between two writes."""
         handles = self._in_memory.setdefault(id(storage_of(tensor).array), WeakValueDictionary())
         handle = handles.get(id(tensor))
         if handle is None:
@@ -86,16 +86,22 @@ class _CopyBeforeWrite(TorchDispatchMode):
         return func(*args, **given)
 
 
-@contextmanager
-def allow_mutation() -> Iterator[Originals]:
+class allow_mutation(Block):
     """`opwright.autograd.graph.allow_mutation_on_saved_tensors`."""
-    if _active.get() is not None:
-        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-    originals = Originals()
-    with saved_tensors_hooks(originals.pack, originals.unpack), _CopyBeforeWrite(originals):
-        token = _active.set(originals)
-        try:
-            yield originals
-        finally:
-            _active.reset(token)
-            originals.clear()
+
+    __slots__ = ("_hooks", "_originals")
+    _variables = (_active, *saved_tensors_hooks._variables, *TorchDispatchMode._variables)
+
+    def _switch_on(self) -> Originals:
+        if _active.get() is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._originals = Originals()
+        self._hooks = saved_tensors_hooks(self._originals.pack, self._originals.unpack)
+        self._hooks._switch_on()
+        _CopyBeforeWrite(self._originals)._switch_on()
+        _active.set(self._originals)
+        return self._originals
+
+    def _switched_off(self) -> None:
+        self._hooks._switched_off()
+        self._originals.clear()

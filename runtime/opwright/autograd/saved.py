@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, Final
 
 from opwright.autograd.gradients import aten
@@ -19,6 +17,7 @@ from opwright.devices import Array
 from opwright.dtypes import dtype_name
 from opwright.keys import AUTOGRAD, GRAD, TANGENT
 from opwright.registry_lock import RegistryLock
+from opwright.state import Block
 from opwright.storage import Extra, Storage, storage_of
 from opwright.tensor import Tensor
 
@@ -35,7 +34,9 @@ _Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 _hooks: Final[ContextVar[tuple[_Hooks, ...]]] = ContextVar("opwright_saved_tensors_hooks", default=())
 _disabled: Final[ContextVar[str]] = ContextVar("opwright_saved_tensors_hooks_disabled", default="")
 _lock: Final = RegistryLock()
-_blocks = 0  # how many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read
+# How many blocks with hooks are open in any thread: zero is told faster than the ContextVar is read. After interrupts
+# it may be too great, which costs time and nothing else.
+_blocks = 0
 
 
 class _SavedResult:
@@ -89,7 +90,8 @@ def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 class _Packed:
-    """What the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil it."""
+    """Keeps what the hooks of a user made of a tensor. Only where that is the tensor itself does a later write spoil
+    it."""
 
     __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version", "write")
 
@@ -281,41 +283,41 @@ def _modified(tensor: Tensor | None, edge: Edge, version: int, current: int) -> 
     )
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Block):
     """In the block, `pack(tensor)` says what a node keeps in place of a saved tensor, and `unpack` gives it back."""
 
-    __slots__ = ("_hooks", "_outer")
+    __slots__ = ("_hooks",)
+    _variables = (_hooks,)
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        super().__init__()
         self._hooks = (pack_hook, unpack_hook)
-        self._outer: list[tuple[_Hooks, ...]] = []
 
-    def __enter__(self) -> None:
+    def _switch_on(self) -> None:
         global _blocks
         if reason := _disabled.get():
             raise RuntimeError(reason)
-        outer = _hooks.get()
-        self._outer.append(outer)
-        _hooks.set((*outer, self._hooks))
         with _lock:
             _blocks += 1
+        _hooks.set((*_hooks.get(), self._hooks))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _switched_off(self) -> None:
         global _blocks
-        _hooks.set(self._outer.pop())
         with _lock:
             _blocks -= 1
 
 
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+class disable_saved_tensors_hooks(Block):
     """In the block, `saved_tensors_hooks` raises RuntimeError with this message; so does a block within hooks."""
-    if _hooks.get():
-        raise RuntimeError(error_message)
-    token = _disabled.set(error_message)
-    try:
-        yield
-    finally:
-        _disabled.reset(token)
+
+    __slots__ = ("_message",)
+    _variables = (_disabled,)
+
+    def __init__(self, error_message: str) -> None:
+        super().__init__()
+        self._message = error_message
+
+    def _switch_on(self) -> None:
+        if _hooks.get():
+            raise RuntimeError(self._message)
+        _disabled.set(self._message)

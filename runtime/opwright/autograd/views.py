@@ -34,7 +34,7 @@ VIEW_ERRORS: Final = {
 
 
 class Placed(NamedTuple):
-    """Where in a buffer a tensor's elements lie. Of complex numbers in a buffer of real ones, `is_paired`."""
+    """Tells where in a buffer a tensor's elements lie. Of complex numbers in a buffer of real ones, `is_paired`."""
 
     shape: Shape
     strides: Shape
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
         return list(self.shape), list(self.strides), self.offset
 
     def length(self) -> int:
-        """How long a buffer must be."""
+        """Return how long a buffer must be."""
         shape, strides, offset = self.layout()
         return 1 + offset + span(tuple(shape), tuple(strides))[1] if count(self.shape) else 1
 
@@ -91,7 +91,7 @@ class _Window(NamedTuple):
 
     @classmethod
     def _of_parts(cls, view: Tensor, base: Tensor, start: int, own: int) -> _Window:
-        """Of complex numbers and their parts. Raises AutogradError for other dtypes."""
+        """Return that of complex numbers and their parts. Raises AutogradError for other dtypes."""
         if to_real(base.dtype) is not view.dtype and to_real(view.dtype) is not base.dtype:
             raise AutogradError(
                 f"a recorded write to a view of another dtype ({view.dtype}) than its base's ({base.dtype}) has no "

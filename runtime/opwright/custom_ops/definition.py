@@ -6,8 +6,9 @@ import functools
 import importlib
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
@@ -154,20 +155,11 @@ class CustomOpDef(Generic[P, R]):
 
         return register if fn is None else register(fn)
 
-    @contextmanager
-    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> AbstractContextManager[None]:
         """In the block, the kernel of a device is not used (`enabled=False`), or used again; the function that the
         operator was defined by stands in for it. It holds for all threads. Warns of a device without a kernel of its
         own, and of one that is enabled, or disabled, already."""
-        self._warn_of_no_change(device_type, enabled)
-        with lock:
-            before = self._disabled.get(device_type, 0)
-            self._set_disabled(device_type, 0 if enabled else before + 1)
-        try:
-            yield
-        finally:
-            with lock:
-                self._set_disabled(device_type, before)
+        return _KernelSwitch(self, device_type, enabled)
 
     def _warn_of_no_change(self, device_type: str, enabled: bool) -> None:
         change = "enable" if enabled else "disable"
@@ -178,7 +170,7 @@ class CustomOpDef(Generic[P, R]):
             problems.append(f"it is {change}d already")
         for problem in problems:
             warnings.warn(
-                f"attempted to {change} the kernel of {self._qualname} for {device_type}, but {problem}", stacklevel=4
+                f"attempted to {change} the kernel of {self._qualname} for {device_type}, but {problem}", stacklevel=3
             )
 
     def _set_disabled(self, device_type: str, count: int) -> None:
@@ -272,6 +264,40 @@ class CustomOpDef(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
+
+
+class _KernelSwitch:
+    """The block of `set_kernel_enabled`."""
+
+    def __init__(self, definition: CustomOpDef[..., Any], device_type: str, enabled: bool) -> None:
+        self._definition, self._device_type, self._enabled = definition, device_type, enabled
+        self._before = 0
+
+    def __enter__(self) -> None:
+        definition = self._definition
+        definition._warn_of_no_change(self._device_type, self._enabled)
+        before = None
+        try:  # (Note [Interrupted blocks]: under the lock none comes)
+            with lock:
+                before = self._before = definition._disabled.get(self._device_type, 0)
+                definition._set_disabled(self._device_type, 0 if self._enabled else before + 1)
+        except BaseException:
+            if before is not None:
+                self._put_back()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._put_back()
+        except BaseException:
+            self._put_back()
+            raise
+
+    def _put_back(self) -> None:
+        with lock:
+            self._definition._set_disabled(self._device_type, self._before)
 
 
 def _call_first(definition: weakref.ref[CustomOpDef[..., Any]], /, *args: Any, **kwargs: Any) -> Any:

@@ -42,8 +42,8 @@ def fake_kernel(name: str) -> Callable[[_F], _F]:
         @functools.wraps(function)
         def call(*args: Any) -> Any:
             outer = running.get()
-            running.set(FakeContext(name, mode_of(args) or active_mode()))
             try:
+                running.set(FakeContext(name, mode_of(args) or active_mode()))
                 return function(*args)
             finally:
                 running.set(outer)
@@ -61,8 +61,8 @@ def check_fake_kernel(operator: Operator, function: Function) -> Function:
 
     def call(*args: Any) -> Any:
         outer = running.get()
-        running.set(FakeContext(operator.name, mode_of(args) or active_mode()))
         try:
+            running.set(FakeContext(operator.name, mode_of(args) or active_mode()))
             result = run(*args)
         finally:
             running.set(outer)

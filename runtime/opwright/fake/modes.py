@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,7 +15,7 @@ from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
 from opwright.keys import META
 from opwright.results import tensors_of
-from opwright.state import Modes, active_modes, enter_block, leave_block, set_modes
+from opwright.state import MODES, Modes, ThreadBlock, active_modes, set_modes
 from opwright.storage import storage_of
 from opwright.tensor import Tensor, wrap_view
 
@@ -29,7 +28,7 @@ _active: Final[ContextVar[FakeTensorMode | None]] = ContextVar("opwright_fake_mo
 active_mode: Final = _active.get
 
 
-class FakeTensorMode:
+class FakeTensorMode(ThreadBlock):
     """Makes fake tensors: shape, strides, dtype and a device ("cuda" needs no GPU), but no data.
 
     `from_tensor(t)` gives the fake of a tensor. Within `with mode:` every new tensor is fake; operators on fake tensors
@@ -38,6 +37,8 @@ class FakeTensorMode:
     `allow_non_fake_inputs` converts real tensors that meet fake ones; else they raise FakeKernelError. Semantics:
     `torch._subclasses.fake_tensor.FakeTensorMode`.
     """
+
+    _variables = (MODES, _active)
 
     def __init__(
         self,
@@ -104,19 +105,11 @@ class FakeTensorMode:
         view.dtype = tensor.dtype
         return wrap_view(fake_base, view)
 
-    def __enter__(self) -> FakeTensorMode:
+    def _switch_on(self) -> FakeTensorMode:
         modes = active_modes()
-        enter_block(self, (active_mode(), modes))
         _active.set(self)
         set_modes(Modes(META, -1) if modes is None else Modes(modes.include | META, modes.mask))
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        mode, modes = leave_block(self)
-        _active.set(mode)
-        set_modes(modes)
 
     def __repr__(self) -> str:
         return f"<FakeTensorMode at {id(self):#x}>"

@@ -113,17 +113,17 @@ def _size_of_chunks(self: Operand, chunks: int, dim: int) -> int:
 
 
 def unsafe_split(self: Operand, split_size: int, dim: int) -> list[Operand]:
-    """What `split` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    """Return what `split` gives of memory that nobody else holds: no views, as far as autograd goes."""
     return [_apart(part) for part in opwright.ops.aten.split(self, split_size, dim)]
 
 
 def unsafe_split_with_sizes(self: Operand, split_sizes: Sequence[int], dim: int) -> list[Operand]:
-    """What `split_with_sizes` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    """Return what `split_with_sizes` gives of memory that nobody else holds: no views, as far as autograd goes."""
     return [_apart(part) for part in opwright.ops.aten.split_with_sizes(self, split_sizes, dim)]
 
 
 def unsafe_chunk(self: Operand, chunks: int, dim: int) -> list[Operand]:
-    """What `chunk` gives of memory that nobody else holds: no views, as far as autograd goes."""
+    """Return what `chunk` gives of memory that nobody else holds: no views, as far as autograd goes."""
     aten = opwright.ops.aten
     part = _size_of_chunks(self, chunks, dim)
     if guard_or_false(part == 0):

@@ -92,10 +92,14 @@ def linalg_cond(self: Operand, p: Order) -> Operand:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is not None and p not in _ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if isinstance(p, str):
+        check_square(f"linalg.cond(ord={p})", self)
     if layouts.is_empty(self.shape):
         return aten.abs(aten.new_zeros(self, list(self.shape[:-2])))
-    if p is None or p in (2, -2):
+    if p is None or p in (2, -2, "nuc"):
         values = aten.linalg_svdvals(self)
+        if p == "nuc":
+            return aten.mul(aten.sum(values, [-1]), aten.sum(aten.reciprocal(values), [-1]))
         largest, smallest = aten.select(values, -1, 0), aten.select(values, -1, -1)
         return aten.div(smallest, largest) if p == -2 else aten.div(largest, smallest)
     check_square(f"linalg.cond(ord={p})", self)

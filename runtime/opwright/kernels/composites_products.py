@@ -230,7 +230,7 @@ def linalg_matrix_power(self: Operand, n: int) -> Operand:
     aten = opwright.ops.aten
     check_square("linalg.matrix_power", self)
     if n == 0:
-        identity = aten.zeros_like(self, memory_format=opwright.contiguous_format)
+        identity = aten.zero_(aten.clone(self, memory_format=opwright.contiguous_format))  # its gradient is 0
         aten.fill_(aten.diagonal(identity, 0, -2, -1), 1)
         return identity
     if n == 1:

@@ -194,8 +194,7 @@ def _at_ranks(ordered: Operand, ranks: Operand, interpolation: str) -> Operand:
     if interpolation not in ("linear", "midpoint"):
         return lower
     upper = aten.gather(ordered, -1, aten.to(aten.ceil(ranks), opwright.int64))
-    weight = 0.5 if interpolation == "midpoint" else aten.sub(ranks, below)
-    return aten.add(lower, aten.mul(aten.sub(upper, lower), weight))
+    return aten.lerp(lower, upper, 0.5 if interpolation == "midpoint" else aten.sub(ranks, below))
 
 
 def sum_to_size(self: Operand, size: Sequence[int]) -> Operand:

@@ -75,7 +75,7 @@ def _norms(xp: ModuleType, part: Array, p: float) -> Array:
     if not part.shape[-1]:
         return xp.zeros(part.shape[:-1], part.dtype)
     if p == 0:
-        return (part != 0).sum(axis=-1)
+        return xp.where(xp.isnan(part), part, part != 0).sum(axis=-1)
     if p == 2:
         return xp.sqrt(xp.square(part, out=part).sum(axis=-1))
     xp.abs(part, out=part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.keys import PYTHON, RUNTIME, KeySet
 from opwright.python_dispatch.aliasing import link_views, written_arguments
-from opwright.python_dispatch.modes import Entered, enter_again, entered, leave
+from opwright.python_dispatch.modes import ENTERED, Entered, entered, leave
 from opwright.python_dispatch.rules import find_rule
 from opwright.state import Modes, active_modes, set_modes
 from opwright.tensor import Tensor
@@ -37,12 +37,14 @@ def call_handlers(operator: Operator, keyset: KeySet, args: tuple[Any, ...], kwa
         set_modes(below)
         result = NotImplemented
         if innermost is not None:
-            leave(innermost, below)
             try:
+                leave(innermost, below)
                 result = _ask(innermost.mode, type(innermost.mode), operator, types, args, kwargs)
             finally:
-                enter_again(innermost)
-                set_modes(below)
+                try:
+                    ENTERED.set(innermost)
+                finally:
+                    set_modes(below)
         for kind in types:
             if result is not NotImplemented:
                 break

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from opwright.keys import PYTHON
-from opwright.state import Modes, active_modes, set_modes
+from opwright.state import MODES, Block, Modes, ThreadBlock, active_modes, set_modes
 
 if TYPE_CHECKING:
     from typing import Self
 
     from opwright.dispatcher import Operator
 
-__all__ = ["Entered", "TorchDispatchMode", "current_modes", "disable_modes", "enter_again", "entered", "leave"]
+__all__ = ["ENTERED", "Entered", "TorchDispatchMode", "current_modes", "disable_modes", "entered", "leave"]
 
 
-class TorchDispatchMode:
+class Entered(NamedTuple):
+    """A mode that was entered, and those around it."""
+
+    mode: TorchDispatchMode
+    outer: Entered | None
+
+
+ENTERED: Final[ContextVar[Entered | None]] = ContextVar("opwright_dispatch_modes", default=None)
+entered: Final = ENTERED.get
+
+
+class TorchDispatchMode(ThreadBlock):
     """In its block, `__torch_dispatch__` is called in place of every operator, factories too.
 
     Modes nest: the innermost is asked first. Within its handler a mode is off and the outer ones are on, so that
     calling `func(*args, **kwargs)` there goes on to the next one and at last to the kernel. A mode is on in the thread
     or task that entered it, and may be entered again. Semantics: `torch.utils._python_dispatch.TorchDispatchMode`.
     """
+
+    _variables = (MODES, ENTERED)
 
     def __torch_dispatch__(
         self,
@@ -42,32 +53,10 @@ class TorchDispatchMode:
         """
         raise NotImplementedError(f"{type(self).__name__} must define __torch_dispatch__")
 
-    def __enter__(self) -> Self:
-        outer = active_modes()
-        _entered.set(Entered(self, entered(), outer))
-        set_modes(_on(outer))
+    def _switch_on(self) -> Self:
+        ENTERED.set(Entered(self, entered()))
+        set_modes(_on(active_modes()))
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        innermost = entered()
-        if innermost is None or innermost.mode is not self:
-            raise RuntimeError(f"{self!r} is not the innermost dispatch mode: modes are left in the reverse order")
-        _entered.set(innermost.outer)
-        set_modes(innermost.modes)
-
-
-class Entered(NamedTuple):
-    """A mode that was entered, those around it, and what was on before."""
-
-    mode: TorchDispatchMode
-    outer: Entered | None
-    modes: Modes | None
-
-
-_entered: Final[ContextVar[Entered | None]] = ContextVar("opwright_dispatch_modes", default=None)
-entered: Final = _entered.get
 
 
 def _on(modes: Modes | None) -> Modes:
@@ -80,29 +69,23 @@ def _off(modes: Modes | None) -> Modes | None:
 
 
 def leave(innermost: Entered, modes: Modes) -> None:
-    """Switch a mode off, those around it stay on; `enter_again` follows, and `modes` put back."""
-    _entered.set(innermost.outer)
+    """Switch a mode off, those around it stay on; who calls this puts ENTERED and MODES back."""
+    ENTERED.set(innermost.outer)
     if innermost.outer is None:
         set_modes(_off(modes))
 
 
-def enter_again(innermost: Entered) -> None:
-    """Have the mode be the innermost again."""
-    _entered.set(innermost)
-
-
-@contextmanager
-def disable_modes() -> Iterator[list[TorchDispatchMode]]:
+class disable_modes(Block):
     """In the block no dispatch mode is on; it is given those that were, the innermost last. Subclasses still are."""
-    innermost, modes = entered(), active_modes()
-    found = current_modes()
-    _entered.set(None)
-    set_modes(_off(modes))
-    try:
-        yield found
-    finally:
-        _entered.set(innermost)
-        set_modes(modes)
+
+    __slots__ = ()
+    _variables = (MODES, ENTERED)
+
+    def _switch_on(self) -> list[TorchDispatchMode]:
+        found = current_modes()
+        ENTERED.set(None)
+        set_modes(_off(active_modes()))
+        return found
 
 
 def current_modes() -> list[TorchDispatchMode]:

@@ -20,7 +20,7 @@ Types = type | tuple[type, ...]
 
 
 class _Kind(NamedTuple):
-    """How values of a class are taken apart, into children and what else they are, and put together."""
+    """Says how values of a class are taken apart, into children and what else they are, and put together."""
 
     flatten: Callable[[Any], tuple[Iterable[Any], Any]]
     unflatten: Callable[[Iterable[Any], Any], Any]
@@ -55,17 +55,17 @@ class TreeSpec:
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves such a tree has."""
+        """Return how many leaves such a tree has."""
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children)
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes such a tree has, leaves too."""
+        """Return how many nodes such a tree has, leaves too."""
         return 1 + sum(child.num_nodes for child in self.children)
 
     @property
     def num_children(self) -> int:
-        """How many children the root has."""
+        """Return how many children the root has."""
         return len(self.children)
 
     @property

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
-from opwright.generator import default_generator
+from opwright.generator import default_generator, keeping_states
 from opwright.tensor import Tensor
 from opwright.utils import _pytree as pytree
 
@@ -73,17 +72,13 @@ class _Run:
         found, self.result = pytree.tree_flatten(self.function(*args, **kwargs))
         return found
 
-    @contextlib.contextmanager
-    def same_random_numbers(self) -> Any:
-        """In the block, random numbers are those of the first call."""
-        now = default_generator.get_state()
-        if self.state is not None:
+    def again(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """The leaves of the function's result with the random numbers of the first call."""
+        if self.state is None:
+            return self(tensors)
+        with keeping_states([default_generator]):
             default_generator.set_state(self.state)
-        try:
-            yield
-        finally:
-            if self.state is not None:
-                default_generator.set_state(now)
+            return self(tensors)
 
 
 class _Checkpointed(Function):
@@ -102,8 +97,8 @@ class _Checkpointed(Function):
         given: list[Tensor] = [each.detach() for each in ctx.saved_tensors]
         for tensor, needs in zip(given, ctx.needs_input_grad[2:], strict=True):
             tensor.requires_grad_(needs)
-        with enable_grad(), ctx.run.same_random_numbers():
-            found = ctx.run(given)
+        with enable_grad():
+            found = ctx.run.again(given)
         pairs = [
             (result, grad)
             for result, grad in zip(found, grads, strict=True)

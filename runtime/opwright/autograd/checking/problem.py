@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -119,19 +119,24 @@ class Problem:
         return tuple(found)
 
 
-@contextmanager
-def moved(tensor: Tensor, by: Numbers) -> Iterator[None]:
-    """The tensor's values, moved in place, so that functions that hold it themselves see it too; then put back.
+class moved:
+    """A block with a tensor's values moved in place, so that functions that hold it themselves see it too.
 
     No write of a programme, so it does not count as one: graphs that saved the tensor stay good.
     """
-    before = tensor.detach().clone().array
-    array = tensor.array
-    array[...] = tensor_like(numbers_of(tensor) + by, tensor.dtype, tensor.device).array
-    try:
-        yield
-    finally:
-        array[...] = before
+
+    def __init__(self, tensor: Tensor, by: Numbers) -> None:
+        self._array = tensor.array
+        self._before = tensor.detach().clone().array
+        self._moved = tensor_like(numbers_of(tensor) + by, tensor.dtype, tensor.device).array
+
+    def __enter__(self) -> None:
+        self._array[...] = self._moved  # no call, after which an interrupt could come
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._array[...] = self._before
 
 
 def is_complex(tensor: Tensor) -> bool:

@@ -108,7 +108,7 @@ def logits_target_derivative(x: Tensor, pos_weight: Tensor | None) -> Tensor:
 def smooth_l1_derivative(distance: Tensor, beta: float) -> Tensor:
     """distance / beta, between -1 and 1."""
     if beta == 0:
-        return aten.sign(distance)
+        return aten.where(aten.isnan(distance), distance, aten.sign(distance))
     return aten.clamp(distance / beta, -1, 1)
 
 

@@ -140,7 +140,7 @@ def extremum_backward(grad: Tensor, self: Tensor, other: Tensor, loses: Tensor) 
 
 
 def extremum_share(self: Tensor, other: Tensor, wins: Tensor) -> Tensor:
-    """How much of its tangent an operand gives: all where it wins, half of it where both are equal."""
+    """Return how much of its tangent an operand gives: all where it wins, half of it where both are equal."""
     return aten.where(self == other, 0.5, aten.to(wins, self.dtype))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opwright.construction import as_tensor
 from opwright.devices import is_array
 from opwright.fake.arrays import MetaArray
-from opwright.generator import generator_of
+from opwright.generator import generator_of, keeping_states
 from opwright.tensor import Tensor
 from opwright.testing.layouts import Copies
 from opwright.testing.sampler import converted_value
@@ -81,16 +80,9 @@ class Call:
         return [operand for operand in self.operands if operand.position in self.operator.signature.written]
 
 
-@contextmanager
-def drawing_again(call: Call) -> Iterator[None]:
-    """In the block random numbers are drawn as in the last and the next such block."""
-    generators = [generator_of(kind) for kind in {operand.tensor.device for operand in call.operands}]
-    states = [generator.get_state() for generator in generators]
-    try:
-        yield
-    finally:
-        for generator, state in zip(generators, states, strict=True):
-            generator.set_state(state)
+def drawing_again(call: Call) -> keeping_states:
+    """Return a block in which random numbers are drawn as in the last and the next such block."""
+    return keeping_states(generator_of(kind) for kind in {operand.tensor.device for operand in call.operands})
 
 
 def results_of(operator: Operator, result: Any) -> list[Operand]:

@@ -54,7 +54,7 @@ def check_plain_arrays(call: Call) -> None:
 
 
 def _choices(call: Call) -> Iterator[tuple[str, set[int]]]:
-    """Which Tensors become arrays: all, and of several the first one alone."""
+    """Return which Tensors become arrays: all, and of several the first one alone."""
     yield "on plain arrays", set(range(len(call.operands)))
     if len(call.operands) > 1:
         yield f"with a plain array for {call.operands[0].name}", {0}
@@ -66,7 +66,7 @@ def _with_arrays(call: Call, places: set[int]) -> Call:
 
 
 def _problem(call: tuple[Call, Any], known: tuple[Call, Any], has_values: bool) -> str | None:
-    """How the results of a call, and what it wrote, differ from those known."""
+    """Return how the results of a call, and what it wrote, differ from those known."""
     found, wanted = _given(*call), _given(*known)
     if len(found) != len(wanted):
         return f"it gives {len(found)} Tensors, not {len(wanted)}"
