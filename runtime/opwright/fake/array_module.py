@@ -82,6 +82,8 @@ def split(array: MetaArray, parts: int | Sequence[int], axis: int = 0) -> list[M
 
 def __getattr__(name: str) -> Any:
     """What is not here computes, or is not known."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     raise FakeKernelError(
         f"a kernel called xp.{name} on arrays without data, which have views alone: give the operator a rule "
         "(`meta:` in its schema) or a fake kernel (opwright.library.register_fake)"
