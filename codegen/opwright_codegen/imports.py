@@ -99,7 +99,7 @@ def _section(module: str) -> int:
         return 0
     if module.startswith("."):
         return 3
-    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten") else 1
+    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten", "opwright_kernels") else 1
 
 
 def _member(name: str) -> tuple[int, str]:

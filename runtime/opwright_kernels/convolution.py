@@ -7,7 +7,7 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.windows import has_channels_last, padded, sum_of_windows, windows
+from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
 from opwright.rules.convolution import transposed_size
 from opwright.rules.windows import per_dimension
 

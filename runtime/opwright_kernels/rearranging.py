@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright import rules
 from opwright.dtypes import int64
-from opwright.kernels.shapes import diagonal, take_slice
+from opwright_kernels.shapes import diagonal, take_slice
 from opwright.layouts import check_countable, wrap_dim
 
 Array = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.reductions import add_gradients, product_of_others
+from opwright_kernels.gradients.reductions import add_gradients, product_of_others
 from opwright.keys import META
 
 Tensor = Any

@@ -11,7 +11,7 @@ from typing import Any
 
 from opwright.dtypes import COMPLEX
 from opwright.errors import DispatchError
-from opwright.kernels.sorting import sort
+from opwright_kernels.sorting import sort
 from opwright.layouts import count, surely_empty, wrap_dim
 
 Array = Any
