@@ -20,7 +20,9 @@ def _current_name(name: str) -> str:
 class _Renamed(MetaPathFinder, Loader):
     """Finds modules under their former names: they are the same modules."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if not fullname.startswith(f"{__name__}."):
             return None
         return ModuleSpec(fullname, self)
@@ -35,7 +37,7 @@ class _Renamed(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state  # what it was executed as
 
 
-sys.meta_path.append(_Renamed())
+sys.meta_path.insert(0, _Renamed())  # before who would find their files
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""Kernels of operators over other operators: they see Tensors, and whatever they call is recorded, traced and batched."""
+"""Kernels of operators over other operators: on Tensors, so that what they call is recorded, traced and batched."""

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.tensor import Tensor
-from opwright.variants import write_out, write_outs, write_self
+from opwright.abi import Tensor, write_out, write_outs, write_self
 
 from . import ops
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.results import wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, wrap_result
 
 
 # twice(Tensor self) -> Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.tensor import Tensor
+from opwright.abi import Tensor
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)

@@ -9,11 +9,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.keys import DENSE_CPU
-from opwright.results import new_result
-from opwright.tensor import Tensor, wrap
+from opwright.abi import DENSE_CPU, Tensor, new_result, plain_dtypes, rules, wrap
 
 DTYPES_FC = plain_dtypes("fc")
 

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.keys import DENSE_CUDA
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import DENSE_CUDA, Tensor, new_result, plain_dtypes, rules
 
 DTYPES_FC = plain_dtypes("fc")
 

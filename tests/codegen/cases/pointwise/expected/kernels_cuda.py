@@ -7,11 +7,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.keys import DENSE_CUDA
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import DENSE_CUDA, Tensor, new_result, plain_dtypes, rules
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")

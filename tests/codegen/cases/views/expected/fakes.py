@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.fake import array_module
-from opwright.tensor import Tensor, wrap_view, wrap_views
+from opwright.abi import Tensor, array_module, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

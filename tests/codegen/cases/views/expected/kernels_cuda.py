@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.tensor import Tensor, wrap_view
+from opwright.abi import Tensor, wrap_view
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)
