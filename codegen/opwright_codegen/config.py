@@ -30,11 +30,11 @@ class Config:
     schemas: tuple[Path, ...] = ()
     tags: Path | None = None
     output: Path | dict[str, Path] | None = None
-    kernels: tuple[str, ...] = ("opwright.kernels",)
+    kernels: tuple[str, ...] = ("opwright_kernels",)
     rules: tuple[str, ...] = ("opwright.rules",)
     strict_kernels: bool = True
     derivatives: Path | None = None
-    gradients: tuple[str, ...] = ("opwright.kernels.gradients",)
+    gradients: tuple[str, ...] = ("opwright_kernels.gradients",)
     uses: tuple[str, ...] = ("opwright_aten",)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from opwright_codegen.layout import LINE, bracketed
 
-__all__ = ["import_lines", "words_in"]
+__all__ = ["ABI_VERSION", "import_lines", "words_in"]
 
 _WORD = re.compile(r"(?<!def )\b[A-Za-z_]\w*")  # but the names of functions defined there
 _STRING = re.compile(r'"[^"\n]*"')
@@ -18,47 +18,23 @@ _MODULES = {
     "typing": ("Any", "Generic", "NamedTuple", "TypeAlias", "TypeVar", "overload"),
     "numpy": ("ndarray",),
     "numpy.typing": ("DTypeLike", "NDArray"),
-    "opwright": ("dtypes", "rules"),
-    "opwright.annotations": ("Scalar",),
-    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
-    "opwright.autograd.nodes": (
-        "Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges",
+    "opwright.abi": (
+        "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "WRITE_BITS", "DType",
+        "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
+        "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
+        "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
+        "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
+        "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views",
+        "move_history", "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results",
+        "next_sequence", "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first",
+        "plain_dtypes", "plan_of", "plans_of", "rebase_history", "record", "record_several", "refuse_recording",
+        "results_of", "rules", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
+        "show_result", "split_edges", "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap",
+        "wrap_list", "wrap_result", "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
     ),
-    "opwright.autograd.recording": (
-        "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version", "mark_view",
-        "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
-        "refuse_recording",
-    ),
-    "opwright.autograd.saved": (
-        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results",
-        "unpack", "unpack_all", "unpack_optional",
-    ),
-    "opwright.conversion": ("INTS", "is_dtype", "is_int_list"),
-    "opwright.devices": ("Device", "is_array"),
-    "opwright.dispatcher": ("Operator", "declare"),
-    "opwright.dtypes": ("DType", "plain_dtypes"),
-    "opwright.fake": ("array_module",),
-    "opwright.fake.kernels": ("fake_kernel",),
-    "opwright.fake.modes": ("new_place",),
-    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
-    "opwright.forward_rules": ("ForwardRule", "TangentFormula"),
-    "opwright.generator": ("Generator",),
-    "opwright.kernel_errors": ("name_kernel",),
-    "opwright.keywords": ("NOT_GIVEN",),
-    "opwright.keys": ("ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "WRITE_BITS"),
-    "opwright.options": ("Layout", "MemoryFormat"),
-    "opwright.packets": ("Packet", "packet"),
-    "opwright.results": (
-        "new_result", "new_results", "plan_of", "plans_of", "results_of", "wrap_list", "wrap_result",
-    ),
-    "opwright.returns": ("as_tuple", "number_of", "show_result"),
-    "opwright.sizes": ("SymBool", "SymFloat", "SymInt"),
-    "opwright.state": ("active_modes",),
-    "opwright.storage": ("storage_of",),
-    "opwright.tensor": ("Tensor", "wrap", "wrap_view", "wrap_views"),
-    "opwright.variants": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
+ABI_VERSION = 1  # of `opwright.abi`, which has all that generated code may import of the runtime
 _STANDARD = frozenset(("builtins", "collections.abc", "math", "typing"))
 
 
@@ -100,9 +76,9 @@ def _section(module: str) -> int:
         return 0
     if module.startswith("."):
         return 3
-    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten") else 1
+    return 2 if module.partition(".")[0] in ("opwright", "opwright_aten", "opwright_kernels") else 1
 
 
 def _member(name: str) -> tuple[int, str]:
-    """The order of ruff within a line: constants, classes, the rest."""
-    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name
+    """The order of ruff within a line: constants, classes, the rest; by letters, whether they are capitals or not."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name.lower()

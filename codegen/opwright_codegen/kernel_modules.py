@@ -19,8 +19,11 @@ __all__ = ["KernelFunction", "KernelModules", "Parameter", "module_files"]
 
 # What a schema file may name by path of what is installed, whatever the settings are; and what only settings may name,
 # though a folder of the project is called the same: a program that runs elsewhere would import the other one.
-_OURS: Final = ("opwright.kernels", "opwright.rules")
-_OTHERS: Final = sys.stdlib_module_names | frozenset(("numpy", "cupy", "opwright", "opwright_codegen"))
+_OURS: Final = ("opwright_kernels", "opwright.rules")
+_FORMERLY: Final = "opwright.kernels"  # what `opwright_kernels` was called; settings and schema files may say so
+_OTHERS: Final = sys.stdlib_module_names | frozenset(
+    ("numpy", "cupy", "opwright", "opwright_codegen", "opwright_kernels")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,10 @@ class KernelModules:
         named: set[str] | None = None,
         allowed: Sequence[str] = (),
     ) -> None:
-        self._allowed = (*modules, *allowed, *_OURS)
+        self._modules = tuple(map(_current_name, modules))
+        self._allowed = (*self._modules, *allowed, *_OURS)
         self._roots = tuple(roots)
         self._named = named if named is not None else set()
-        self._modules = tuple(modules)
         self._of = of
         self._code = of.replace(" ", "-")
 
@@ -138,6 +141,7 @@ class KernelModules:
 
     def find_path(self, module: str, name: str, span: Span | None = None) -> KernelFunction:
         """The function that `module:name` says. Raises SchemaError when there is none, or it is not the project's."""
+        module = _current_name(module)
         self._check_own(module, span)
         self._named.add(module)
         for part, path in module_files(module, self._roots, span):
@@ -163,6 +167,13 @@ class KernelModules:
         hint = f"if it is meant, name its package under 'kernels' of [tool.opwright]: kernels = [\"{module}\"]"
         message = f"{module!r} is no module of this project, and [tool.opwright] does not name it"
         raise SchemaError("foreign-module", message, span, hint)
+
+
+def _current_name(module: str) -> str:
+    """What a module of our kernels is called by now."""
+    if module == _FORMERLY or module.startswith(f"{_FORMERLY}."):
+        return module.replace(_FORMERLY, "opwright_kernels", 1).replace(".composites_", ".composites.", 1)
+    return module
 
 
 def module_files(name: str, roots: Sequence[Path] = (), span: Span | None = None) -> list[tuple[str, Path]]:

@@ -6,14 +6,12 @@
 #     schemas/upsampling.yaml, schemas/creation.yaml, schemas/random.yaml.
 """Operators of `aten`. Importing the package defines them and names their kernels, which load when first called."""
 
-from opwright.forward_rules import name_rules
-from opwright.registry import install
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, install, name_rules
 
 from . import methods, ops, register
 
 __all__ = ["ops"]
 
-install("aten", register.KERNELS, register.WRAPPERS)
+install("aten", 1, register.KERNELS, register.WRAPPERS)
 name_rules("aten", f"{__package__}.forward")
 methods.install(Tensor)

@@ -14,21 +14,30 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence
-from opwright.autograd.recording import (
+from opwright.abi import (
+    GRAD,
+    Device,
+    DType,
+    Edge,
+    Generator,
     Kernel,
+    Layout,
+    MemoryFormat,
+    Recorded,
+    RecordedSeveral,
+    Saved,
+    Tensor,
     check_inplace,
     check_no_gradient,
     edges_of,
+    gradients_of,
     move_history,
+    next_sequence,
     not_implemented,
     rebase_history,
     record,
     record_several,
     refuse_recording,
-)
-from opwright.autograd.saved import (
-    Saved,
     save,
     save_all,
     save_optional,
@@ -38,20 +47,14 @@ from opwright.autograd.saved import (
     unpack_all,
     unpack_optional,
 )
-from opwright.devices import Device
-from opwright.dtypes import DType
-from opwright.generator import Generator
-from opwright.kernels.gradients import decompositions as decompositions_gradients
-from opwright.kernels.gradients import linear_algebra as linear_algebra_gradients
-from opwright.kernels.gradients import nn as nn_gradients
-from opwright.kernels.gradients import pointwise as pointwise_gradients
-from opwright.kernels.gradients import reductions as reductions_gradients
-from opwright.kernels.gradients import scattering as scattering_gradients
-from opwright.kernels.gradients import shapes as shapes_gradients
-from opwright.kernels.gradients import windows as windows_gradients
-from opwright.keys import GRAD
-from opwright.options import Layout, MemoryFormat
-from opwright.tensor import Tensor
+from opwright_kernels.gradients import decompositions as decompositions_gradients
+from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
+from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import reductions as reductions_gradients
+from opwright_kernels.gradients import scattering as scattering_gradients
+from opwright_kernels.gradients import shapes as shapes_gradients
+from opwright_kernels.gradients import windows as windows_gradients
 
 from . import ops
 

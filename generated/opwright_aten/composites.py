@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.devices import Device
-from opwright.dtypes import DType
-from opwright.generator import Generator
-from opwright.kernel_errors import name_kernel
-from opwright.options import Layout, MemoryFormat
-from opwright.tensor import Tensor
-from opwright.variants import write_out, write_outs, write_self
+from opwright.abi import (
+    Device,
+    DType,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    name_kernel,
+    write_out,
+    write_outs,
+    write_self,
+)
 
 from . import ops
 

@@ -10,22 +10,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import dtypes, rules
-from opwright.annotations import Scalar
-from opwright.devices import Device
-from opwright.dtypes import DType, plain_dtypes
-from opwright.fake import array_module
-from opwright.fake.kernels import fake_kernel
-from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
-from opwright.generator import Generator
-from opwright.kernels import decompositions as decompositions_kernels
-from opwright.kernels import dynamic as dynamic_kernels
-from opwright.kernels import shapes as shapes_kernels
-from opwright.kernels import views as views_kernels
-from opwright.options import Layout, MemoryFormat
-from opwright.results import results_of, wrap_result
-from opwright.returns import number_of
-from opwright.tensor import Tensor, wrap_view, wrap_views
+from opwright.abi import (
+    Device,
+    DType,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Scalar,
+    Tensor,
+    array_module,
+    dtypes,
+    fake,
+    fake_kernel,
+    fake_like,
+    new_fake,
+    number_of,
+    place_of,
+    place_of_first,
+    plain_dtypes,
+    results_of,
+    rules,
+    wrap_result,
+    wrap_view,
+    wrap_views,
+)
+from opwright_kernels import decompositions as decompositions_kernels
+from opwright_kernels import dynamic as dynamic_kernels
+from opwright_kernels import shapes as shapes_kernels
+from opwright_kernels import views as views_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")

@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from opwright.autograd.forward import or_zeros, sum_terms
-from opwright.forward_rules import ForwardRule, TangentFormula
-from opwright.kernels.gradients import forward as forward_gradients
-from opwright.kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
-from opwright.kernels.gradients import linear_algebra as linear_algebra_gradients
-from opwright.kernels.gradients import nn as nn_gradients
-from opwright.kernels.gradients import pointwise as pointwise_gradients
-from opwright.kernels.gradients import reductions as reductions_gradients
-from opwright.kernels.gradients import scattering as scattering_gradients
-from opwright.kernels.gradients import windows as windows_gradients
+from opwright.abi import ForwardRule, TangentFormula, or_zeros, sum_terms
+from opwright_kernels.gradients import forward as forward_gradients
+from opwright_kernels.gradients import forward_linear_algebra as forward_linear_algebra_gradients
+from opwright_kernels.gradients import linear_algebra as linear_algebra_gradients
+from opwright_kernels.gradients import nn as nn_gradients
+from opwright_kernels.gradients import pointwise as pointwise_gradients
+from opwright_kernels.gradients import reductions as reductions_gradients
+from opwright_kernels.gradients import scattering as scattering_gradients
+from opwright_kernels.gradients import windows as windows_gradients
 
 from . import ops
 

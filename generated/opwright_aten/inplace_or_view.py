@@ -11,13 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.recording import check_writable, increment_version, mark_view, mark_views
-from opwright.dtypes import DType
-from opwright.generator import Generator
-from opwright.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
-from opwright.options import MemoryFormat
-from opwright.storage import storage_of
-from opwright.tensor import Tensor
+from opwright.abi import (
+    ADINPLACEORVIEW,
+    DENSE_CPU,
+    WRITE_BITS,
+    DType,
+    Generator,
+    MemoryFormat,
+    Tensor,
+    check_writable,
+    increment_version,
+    mark_view,
+    mark_views,
+    storage_of,
+)
 
 Kernel = Callable[..., Any]
 

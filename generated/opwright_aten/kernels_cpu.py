@@ -15,50 +15,59 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright import rules
-from opwright.annotations import Scalar
-from opwright.devices import Device
-from opwright.dtypes import DType, plain_dtypes
-from opwright.generator import Generator
-from opwright.kernel_errors import name_kernel
-from opwright.kernels import activations as activations_kernels
-from opwright.kernels import arithmetic as arithmetic_kernels
-from opwright.kernels import bessel as bessel_kernels
-from opwright.kernels import bins as bins_kernels
-from opwright.kernels import convolution as convolution_kernels
-from opwright.kernels import copying as copying_kernels
-from opwright.kernels import decompositions as decompositions_kernels
-from opwright.kernels import distributions as distributions_kernels
-from opwright.kernels import dropout as dropout_kernels
-from opwright.kernels import elementary as elementary_kernels
-from opwright.kernels import embedding as embedding_kernels
-from opwright.kernels import factories as factories_kernels
-from opwright.kernels import gamma as gamma_kernels
-from opwright.kernels import indexing as indexing_kernels
-from opwright.kernels import joining as joining_kernels
-from opwright.kernels import linear_algebra as linear_algebra_kernels
-from opwright.kernels import losses as losses_kernels
-from opwright.kernels import normalization as normalization_kernels
-from opwright.kernels import padding as padding_kernels
-from opwright.kernels import pooling as pooling_kernels
-from opwright.kernels import random as random_kernels
-from opwright.kernels import rearranging as rearranging_kernels
-from opwright.kernels import reductions as reductions_kernels
-from opwright.kernels import scans as scans_kernels
-from opwright.kernels import scattering as scattering_kernels
-from opwright.kernels import shapes as shapes_kernels
-from opwright.kernels import sorting as sorting_kernels
-from opwright.kernels import special as special_kernels
-from opwright.kernels import uniqueness as uniqueness_kernels
-from opwright.kernels import upsampling as upsampling_kernels
-from opwright.kernels import views as views_kernels
-from opwright.kernels import window_functions as window_functions_kernels
-from opwright.kernels import windows as windows_kernels
-from opwright.keys import DENSE_CPU
-from opwright.options import Layout, MemoryFormat
-from opwright.results import new_result, results_of, wrap_result
-from opwright.returns import number_of
-from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
+from opwright.abi import (
+    DENSE_CPU,
+    Device,
+    DType,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Scalar,
+    Tensor,
+    name_kernel,
+    new_result,
+    number_of,
+    plain_dtypes,
+    results_of,
+    rules,
+    wrap,
+    wrap_result,
+    wrap_view,
+    wrap_views,
+)
+from opwright_kernels import activations as activations_kernels
+from opwright_kernels import arithmetic as arithmetic_kernels
+from opwright_kernels import bessel as bessel_kernels
+from opwright_kernels import bins as bins_kernels
+from opwright_kernels import convolution as convolution_kernels
+from opwright_kernels import copying as copying_kernels
+from opwright_kernels import decompositions as decompositions_kernels
+from opwright_kernels import distributions as distributions_kernels
+from opwright_kernels import dropout as dropout_kernels
+from opwright_kernels import elementary as elementary_kernels
+from opwright_kernels import embedding as embedding_kernels
+from opwright_kernels import factories as factories_kernels
+from opwright_kernels import gamma as gamma_kernels
+from opwright_kernels import indexing as indexing_kernels
+from opwright_kernels import joining as joining_kernels
+from opwright_kernels import linear_algebra as linear_algebra_kernels
+from opwright_kernels import losses as losses_kernels
+from opwright_kernels import normalization as normalization_kernels
+from opwright_kernels import padding as padding_kernels
+from opwright_kernels import pooling as pooling_kernels
+from opwright_kernels import random as random_kernels
+from opwright_kernels import rearranging as rearranging_kernels
+from opwright_kernels import reductions as reductions_kernels
+from opwright_kernels import scans as scans_kernels
+from opwright_kernels import scattering as scattering_kernels
+from opwright_kernels import shapes as shapes_kernels
+from opwright_kernels import sorting as sorting_kernels
+from opwright_kernels import special as special_kernels
+from opwright_kernels import uniqueness as uniqueness_kernels
+from opwright_kernels import upsampling as upsampling_kernels
+from opwright_kernels import views as views_kernels
+from opwright_kernels import window_functions as window_functions_kernels
+from opwright_kernels import windows as windows_kernels
 
 DTYPES_F = plain_dtypes("f")
 DTYPES_IU = plain_dtypes("iu")

@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.devices import is_array
-from opwright.sizes import SymBool, SymFloat, SymInt
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import SymBool, SymFloat, SymInt, Tensor, active_modes, is_array
 
 from . import ops
 

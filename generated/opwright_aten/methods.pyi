@@ -12,11 +12,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.annotations import Scalar
-from opwright.devices import Device
-from opwright.generator import Generator
-from opwright.options import Layout, MemoryFormat
-from opwright.tensor import Tensor
+from opwright.abi import Device, Generator, Layout, MemoryFormat, Scalar, Tensor
 
 from . import ops as _ops
 

@@ -14,18 +14,24 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 from numpy.typing import DTypeLike
 
-from opwright.annotations import Scalar
-from opwright.conversion import INTS, is_dtype, is_int_list
-from opwright.devices import Device
-from opwright.dispatcher import declare
-from opwright.generator import Generator
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.options import Layout, MemoryFormat
-from opwright.packets import packet
-from opwright.returns import as_tuple, show_result
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import (
+    ARRAYS,
+    INTS,
+    NOT_GIVEN,
+    Device,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Scalar,
+    Tensor,
+    active_modes,
+    as_tuple,
+    declare,
+    is_dtype,
+    is_int_list,
+    packet,
+    show_result,
+)
 
 __all__ = [
     "_adaptive_avg_pool2d",

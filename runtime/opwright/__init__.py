@@ -137,7 +137,7 @@ __version__ = "0.1.0"
 
 # Floating point overflows and divides by zero in silence, as in PyTorch: NumPy's warnings of it stay on for everyone
 # else's code. A filter by module costs a call nothing; generated packages have theirs (`registry.install`).
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright\.")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"opwright(_kernels)?\.")
 
 strided = Layout.strided
 contiguous_format = MemoryFormat.contiguous_format

@@ -23,7 +23,7 @@ __all__ = ["ForkLock", "hold_over_forks", "wait_for_imports_of"]
 
 _PATIENCE: Final = 30.0  # seconds
 _TURN: Final = 0.02  # seconds in which others come no further than to our locks, then in which they do
-_packages: Final = {"opwright", "opwright_codegen", "jinja2", "lark", "markupsafe", "sympy", "yaml"}
+_packages: Final = {"opwright", "opwright_codegen", "opwright_kernels", "jinja2", "lark", "markupsafe", "sympy", "yaml"}
 # By name of module, a weak reference to the lock that its importer holds.
 _module_locks: Final[dict[str, Any]] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
 

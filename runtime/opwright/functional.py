@@ -99,7 +99,7 @@ def einsum(*args: Any) -> Operand:
     """The sum of products that an equation in Einstein's notation says: `einsum("ij,jk->ik", a, b)`, operands one by
     one or in a list; or each operand before its labels as numbers, those of the result last:
     `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
-    from opwright.kernels.composites_einsum import equation_of_sublists
+    from opwright_kernels.composites.einsum import equation_of_sublists
 
     if len(args) < 2:
         raise ValueError(

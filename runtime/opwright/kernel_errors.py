@@ -35,7 +35,7 @@ def wrong_result(problem: str, what: str = "kernel") -> ContractError:
         frame = None if frame is None else frame.f_back
         if frame is None:
             break
-        is_ours = frame.f_globals.get("__name__", "").startswith("opwright.")
+        is_ours = frame.f_globals.get("__name__", "").startswith(("opwright.", "opwright_kernels."))
         found = None if is_ours else _served_by(frame.f_code)
         if found is not None:
             operator, key = found

@@ -66,7 +66,8 @@ class _Returns:
 
     def error(self, expected: str, value: Any, which: str = "", hint: str = "") -> RuntimeError:
         operator = self.operator
-        is_ours = (getattr(self.function, "__module__", None) or "").startswith("opwright.")  # it calls somebody's
+        module = getattr(self.function, "__module__", None) or ""
+        is_ours = module.startswith(("opwright.", "opwright_kernels."))  # it calls somebody's
         kernel = "a kernel" if is_ours else f"the kernel {place_of(self.function)}"
         return RuntimeError(
             f"{operator.name}: {kernel} must return {expected}{which}, but returned "

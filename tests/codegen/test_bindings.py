@@ -53,7 +53,7 @@ ERRORS = {
 @pytest.mark.parametrize("text, message", ERRORS.values(), ids=ERRORS)
 def test_errors_say_what_and_where(text: str, message: str) -> None:
     rules = KernelModules(["opwright.rules"], [ROOT / "runtime"], of="rule")
-    kernels = KernelModules(["opwright.kernels"], [ROOT / "runtime"])
+    kernels = KernelModules(["opwright_kernels"], [ROOT / "runtime"])
     with pytest.raises(SchemaError) as raised:
         render(read_text(text, "ops.yaml"), "demo", kernels=kernels, rules=rules, strict=True)
     assert str(raised.value).split("\n")[0] == f"ops.yaml:{message}"

@@ -39,7 +39,7 @@ def operators() -> OperatorSet:
 
 @cache
 def functions() -> KernelModules:
-    return KernelModules(["opwright.kernels.gradients"], [ROOT / "runtime"], of="backward function")
+    return KernelModules(["opwright_kernels.gradients"], [ROOT / "runtime"], of="backward function")
 
 
 @cache

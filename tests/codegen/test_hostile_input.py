@@ -74,7 +74,7 @@ DISPATCH = {
     "dispatch key": "'{}': xp.add(self, n)",
     "kernel": "CPU: '{}'",
     "composite": "CompositeExplicitAutograd: '{}'",
-    "kernel's function": "CPU: 'opwright.kernels:{}'",
+    "kernel's function": "CPU: 'opwright_kernels:{}'",
     "kernel's module": "CPU: '{}:f'",
     "text in a formula": "CPU: 'xp.add(self, \"{}\")'",
     "attribute in a formula": "CPU: 'xp.{}(self)'",

@@ -28,7 +28,7 @@ def found_in(meta: str, folder: Path) -> SchemaError:
         bind(
             namespace_view(operators, "aten", "demo"),
             operators,
-            KernelModules(["opwright.kernels"]),
+            KernelModules(["opwright_kernels"]),
             KernelModules(["opwright.rules"], of="rule"),
             strict=True,
         )

@@ -17,7 +17,7 @@ from samples import SAMPLES
 from sampling import COMPLEX128, FLOAT64, Sample
 
 import opwright
-import opwright.kernels.gradients
+import opwright_kernels.gradients
 from opwright_codegen.config import Config, read_config
 from opwright_codegen.derivative_model import DerivativeSet
 from opwright_codegen.derivatives import read_derivatives
@@ -120,7 +120,7 @@ def operators() -> OperatorSet:
 
 @cache
 def functions() -> SimpleNamespace:
-    package = opwright.kernels.gradients
+    package = opwright_kernels.gradients
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(package.__path__):
         found |= vars(importlib.import_module(f"{package.__name__}.{module.name}"))

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from opwright.kernels.scattering import accumulate
+from opwright_kernels.scattering import accumulate
 
 # NumPy under another name, so that `ufunc.at` is not used.
 OTHER = types.ModuleType("other")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opwright_codegen.imports import ABI_VERSION, import_lines
 from opwright_codegen.views import NamespaceView
 
 __all__ = ["TEMPLATE", "context"]
@@ -12,4 +13,11 @@ TEMPLATE = "__init__.py.j2"
 def context(view: NamespaceView, has_wrappers: bool, has_rules: bool) -> dict[str, object]:
     """What the template shows."""
     has_methods = any("method" in o.operator.variants for o in view.operators.values())
-    return {"has_methods": has_methods, "has_wrappers": has_wrappers, "has_rules": has_rules}
+    names = ["install", *(["name_rules"] if has_rules else []), *(["Tensor"] if has_methods else [])]
+    return {
+        "imports": import_lines(names),
+        "abi_version": ABI_VERSION,
+        "has_methods": has_methods,
+        "has_wrappers": has_wrappers,
+        "has_rules": has_rules,
+    }

@@ -114,7 +114,7 @@ class ShimBuilder:
         """The column of its statements: in a `try`, but for our own kernels, whose errors say what is wrong."""
         match self.binding.kernel:
             case Named(function):
-                return 4 if function.module.startswith("opwright.") else 8
+                return 4 if function.module.startswith(("opwright.", "opwright_kernels.")) else 8
             case _:
                 return 8
 

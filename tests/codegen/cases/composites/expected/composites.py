@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor
-from opwright.variants import write_out, write_outs, write_self
+from opwright.abi import Tensor, name_kernel, write_out, write_outs, write_self
 
 from . import ops
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.kernel_errors import name_kernel
-from opwright.results import wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel, wrap_result
 
 
 # twice(Tensor self) -> Tensor

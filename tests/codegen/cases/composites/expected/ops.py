@@ -9,16 +9,19 @@ from typing import Any, NamedTuple
 from numpy import ndarray
 from numpy.typing import DTypeLike
 
-from opwright.conversion import is_dtype
-from opwright.devices import Device
-from opwright.dispatcher import declare
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.options import Layout
-from opwright.packets import packet
-from opwright.returns import as_tuple, show_result
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import (
+    ARRAYS,
+    NOT_GIVEN,
+    Device,
+    Layout,
+    Tensor,
+    active_modes,
+    as_tuple,
+    declare,
+    is_dtype,
+    packet,
+    show_result,
+)
 
 __all__ = [
     "both",

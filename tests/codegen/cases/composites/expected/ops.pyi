@@ -7,11 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.devices import Device
-from opwright.dispatcher import Operator
-from opwright.options import Layout
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Device, Layout, Operator, Packet, Tensor
 
 __all__ = [
     "both",

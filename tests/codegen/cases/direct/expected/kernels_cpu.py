@@ -6,10 +6,7 @@ from __future__ import annotations
 import kernels as kernels
 import numpy as np
 
-from opwright.kernel_errors import name_kernel
-from opwright.results import wrap_result
-from opwright.returns import number_of
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel, number_of, wrap_result
 
 
 # same(Tensor self, Tensor other) -> bool

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel
 
 
 # zero_(Tensor(a!) self) -> Tensor(a!)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from opwright.tensor import Tensor
+from opwright.abi import Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

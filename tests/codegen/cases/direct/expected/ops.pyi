@@ -6,9 +6,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.dispatcher import Operator
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 __all__ = [
     "both",

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.fake.results import fake, fake_like, place_of
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, fake, fake_like, place_of, plain_dtypes, rules
 
 DTYPES_FC = plain_dtypes("fc")
 

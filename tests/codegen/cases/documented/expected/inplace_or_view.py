@@ -6,10 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.recording import check_writable, increment_version
-from opwright.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
-from opwright.storage import storage_of
-from opwright.tensor import Tensor
+from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Tensor, check_writable, increment_version, storage_of
 
 Kernel = Callable[..., Any]
 

@@ -9,12 +9,7 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.kernel_errors import name_kernel
-from opwright.keys import DENSE_CPU
-from opwright.results import new_result
-from opwright.tensor import Tensor, wrap
+from opwright.abi import DENSE_CPU, Tensor, name_kernel, new_result, plain_dtypes, rules, wrap
 
 DTYPES_FC = plain_dtypes("fc")
 

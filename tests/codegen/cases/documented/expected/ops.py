@@ -7,12 +7,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.dispatcher import declare
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.packets import packet
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, packet
 
 __all__ = [
     "hypotenuse",

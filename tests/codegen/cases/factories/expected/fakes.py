@@ -5,12 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import rules
-from opwright.devices import Device
-from opwright.dtypes import DType
-from opwright.fake.results import new_fake
-from opwright.options import Layout
-from opwright.tensor import Tensor
+from opwright.abi import Device, DType, Layout, Tensor, new_fake, rules
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from opwright import rules
-from opwright.devices import Device
-from opwright.dtypes import DType
-from opwright.generator import Generator
-from opwright.kernel_errors import name_kernel
-from opwright.options import Layout, MemoryFormat
-from opwright.results import new_result, wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import (
+    Device,
+    DType,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Tensor,
+    name_kernel,
+    new_result,
+    rules,
+    wrap_result,
+)
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,

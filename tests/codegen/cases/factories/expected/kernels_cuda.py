@@ -7,13 +7,7 @@ from typing import Any
 
 import cupy as cp
 
-from opwright import rules
-from opwright.devices import Device
-from opwright.dtypes import DType
-from opwright.kernel_errors import name_kernel
-from opwright.options import Layout
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import Device, DType, Layout, Tensor, name_kernel, new_result, rules
 
 
 # full_like_size(SymInt[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None,

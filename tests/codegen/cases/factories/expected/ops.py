@@ -9,17 +9,21 @@ from typing import Any
 from numpy import ndarray
 from numpy.typing import DTypeLike
 
-from opwright.annotations import Scalar
-from opwright.conversion import is_dtype, is_int_list
-from opwright.devices import Device
-from opwright.dispatcher import declare
-from opwright.generator import Generator
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.options import Layout, MemoryFormat
-from opwright.packets import packet
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import (
+    ARRAYS,
+    NOT_GIVEN,
+    Device,
+    Generator,
+    Layout,
+    MemoryFormat,
+    Scalar,
+    Tensor,
+    active_modes,
+    declare,
+    is_dtype,
+    is_int_list,
+    packet,
+)
 
 __all__ = [
     "defaults",

@@ -7,13 +7,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.annotations import Scalar
-from opwright.devices import Device
-from opwright.dispatcher import Operator
-from opwright.generator import Generator
-from opwright.options import Layout, MemoryFormat
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Device, Generator, Layout, MemoryFormat, Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "defaults",

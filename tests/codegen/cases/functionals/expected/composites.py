@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.tensor import Tensor
-from opwright.variants import copy_written, write_out, write_outs
+from opwright.abi import Tensor, copy_written, write_out, write_outs
 
 from . import ops
 

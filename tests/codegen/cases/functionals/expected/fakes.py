@@ -7,9 +7,7 @@ from typing import Any
 
 import kernels as kernels
 
-from opwright.fake.kernels import fake_kernel
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, fake_kernel, name_kernel
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)

@@ -8,9 +8,7 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.kernel_errors import name_kernel
-from opwright.results import wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel, wrap_result
 
 
 # scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)

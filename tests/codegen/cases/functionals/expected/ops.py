@@ -8,14 +8,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from opwright.annotations import Scalar
-from opwright.dispatcher import declare
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.packets import packet
-from opwright.returns import as_tuple
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import ARRAYS, NOT_GIVEN, Scalar, Tensor, active_modes, as_tuple, declare, packet
 
 __all__ = [
     "add_each",

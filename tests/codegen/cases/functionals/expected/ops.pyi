@@ -7,10 +7,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.annotations import Scalar
-from opwright.dispatcher import Operator
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "add_each",

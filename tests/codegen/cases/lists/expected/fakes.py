@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from opwright import rules
-from opwright.fake.results import fake, place_of
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, fake, place_of, rules
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor

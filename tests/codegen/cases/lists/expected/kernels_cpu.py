@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright import rules
-from opwright.kernel_errors import name_kernel
-from opwright.results import new_result, wrap_list, wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel, new_result, rules, wrap_list, wrap_result
 
 
 # join(Tensor[] tensors, int dim=0) -> Tensor

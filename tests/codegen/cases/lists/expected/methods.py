@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.tensor import Tensor
+from opwright.abi import Tensor
 
 from . import ops
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel
 
 from . import ops
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.recording import check_writable, increment_version
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, check_writable, increment_version
 
 Kernel = Callable[..., Any]
 

@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-from opwright import rules
-from opwright.dtypes import plain_dtypes
-from opwright.kernel_errors import name_kernel
-from opwright.keys import DENSE_CUDA
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, plain_dtypes, rules
 
 DTYPES_FC = plain_dtypes("fc")
 

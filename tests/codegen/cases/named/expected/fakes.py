@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import kernels as kernels_rules
 
-from opwright import rules
-from opwright.fake.results import fake
-from opwright.results import plans_of
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, fake, plans_of, rules
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor

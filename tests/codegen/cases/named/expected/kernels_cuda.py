@@ -6,10 +6,7 @@ from __future__ import annotations
 import cupy as cp
 import kernels as kernels
 
-from opwright import rules
-from opwright.kernel_errors import name_kernel
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, name_kernel, new_result, rules
 
 
 # softplus(Tensor self, float beta=1.0) -> Tensor

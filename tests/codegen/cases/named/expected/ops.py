@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from opwright.conversion import is_int_list
-from opwright.dispatcher import declare
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.packets import packet
-from opwright.returns import show_result
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, declare, is_int_list, packet, show_result
 
 __all__ = [
     "moments",

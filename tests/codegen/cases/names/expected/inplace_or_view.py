@@ -6,11 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.recording import check_writable
-from opwright.generator import Generator
-from opwright.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
-from opwright.storage import storage_of
-from opwright.tensor import Tensor
+from opwright.abi import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS, Generator, Tensor, check_writable, storage_of
 
 Kernel = Callable[..., Any]
 

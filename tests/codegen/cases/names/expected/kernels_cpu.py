@@ -8,10 +8,7 @@ from typing import Any
 import kernels as kernels
 import numpy as np
 
-from opwright.generator import Generator
-from opwright.kernel_errors import name_kernel
-from opwright.results import wrap_result
-from opwright.tensor import Tensor
+from opwright.abi import Generator, Tensor, name_kernel, wrap_result
 
 
 # random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)

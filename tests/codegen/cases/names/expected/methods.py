@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.tensor import Tensor
+from opwright.abi import Tensor
 
 from . import ops
 

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.generator import Generator
-from opwright.tensor import Tensor
+from opwright.abi import Generator, Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

@@ -6,11 +6,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from numpy.typing import NDArray
 
-from opwright.annotations import Scalar
-from opwright.dispatcher import Operator
-from opwright.generator import Generator
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Generator, Operator, Packet, Scalar, Tensor
 
 __all__ = [
     "Tensor_",

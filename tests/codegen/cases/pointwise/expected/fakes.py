@@ -5,10 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright import dtypes, rules
-from opwright.dtypes import plain_dtypes
-from opwright.fake.results import fake, fake_like, place_of
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, dtypes, fake, fake_like, place_of, plain_dtypes, rules
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")

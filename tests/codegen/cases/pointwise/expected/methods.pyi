@@ -7,8 +7,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.annotations import Scalar
-from opwright.tensor import Tensor
+from opwright.abi import Scalar, Tensor
 
 TensorLike: TypeAlias = Tensor | NDArray[Any]
 

@@ -9,21 +9,26 @@ from typing import Any
 import gradients as gradients
 from numpy import ndarray
 
-from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence
-from opwright.autograd.recording import (
+from opwright.abi import (
+    GRAD,
+    DType,
+    Edge,
     Kernel,
+    Recorded,
+    RecordedSeveral,
+    Saved,
+    Tensor,
     check_inplace,
     check_no_gradient,
     edges_of,
+    gradients_of,
     move_history,
+    next_sequence,
     not_implemented,
     rebase_history,
     record,
     record_several,
     refuse_recording,
-)
-from opwright.autograd.saved import (
-    Saved,
     save,
     save_all,
     save_optional,
@@ -33,9 +38,6 @@ from opwright.autograd.saved import (
     unpack_all,
     unpack_optional,
 )
-from opwright.dtypes import DType
-from opwright.keys import GRAD
-from opwright.tensor import Tensor
 
 from . import ops
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.forward_rules import ForwardRule
+from opwright.abi import ForwardRule
 
 # By operator: the arguments that tangents flow from, the formulas, the arguments whose tangents end here.
 RULES: dict[str, ForwardRule] = {

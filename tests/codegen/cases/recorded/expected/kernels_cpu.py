@@ -10,12 +10,19 @@ import numpy as np
 from numpy import ndarray
 from numpy.typing import NDArray
 
-from opwright import rules
-from opwright.dtypes import DType, plain_dtypes
-from opwright.kernel_errors import name_kernel
-from opwright.keys import DENSE_CPU
-from opwright.results import new_result, results_of, wrap_list, wrap_result
-from opwright.tensor import Tensor, wrap
+from opwright.abi import (
+    DENSE_CPU,
+    DType,
+    Tensor,
+    name_kernel,
+    new_result,
+    plain_dtypes,
+    results_of,
+    rules,
+    wrap,
+    wrap_list,
+    wrap_result,
+)
 
 DTYPES_FC = plain_dtypes("fc")
 DTYPES_BIUF = plain_dtypes("biuf")

@@ -5,11 +5,7 @@ from __future__ import annotations
 
 import cupy as cp
 
-from opwright import rules
-from opwright.kernel_errors import name_kernel
-from opwright.keys import DENSE_CUDA
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import DENSE_CUDA, Tensor, name_kernel, new_result, rules
 
 
 # mul(Tensor self, Tensor other) -> Tensor

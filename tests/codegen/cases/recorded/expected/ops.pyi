@@ -7,9 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from opwright.dispatcher import Operator
-from opwright.packets import Packet
-from opwright.tensor import Tensor
+from opwright.abi import Operator, Packet, Tensor
 
 __all__ = [
     "cast",

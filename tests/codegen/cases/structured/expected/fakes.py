@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from opwright import dtypes, rules
-from opwright.fake.results import fake
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, dtypes, fake, rules
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright import dtypes, rules
-from opwright.kernel_errors import name_kernel
-from opwright.results import new_result
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, dtypes, name_kernel, new_result, rules
 
 
 # largest(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)

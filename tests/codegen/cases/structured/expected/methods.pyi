@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, overload
 
 from numpy.typing import NDArray
 
-from opwright.tensor import Tensor
+from opwright.abi import Tensor
 
 from . import ops as _ops
 

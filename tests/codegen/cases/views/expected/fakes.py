@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from opwright.fake import array_module
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor, wrap_view, wrap_views
+from opwright.abi import Tensor, array_module, name_kernel, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

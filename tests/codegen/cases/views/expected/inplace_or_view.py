@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from opwright.autograd.recording import mark_view, mark_views
-from opwright.tensor import Tensor
+from opwright.abi import Tensor, mark_view, mark_views
 
 Kernel = Callable[..., Any]
 

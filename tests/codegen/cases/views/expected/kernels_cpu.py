@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.kernel_errors import name_kernel
-from opwright.tensor import Tensor, wrap_view, wrap_views
+from opwright.abi import Tensor, name_kernel, wrap_view, wrap_views
 
 
 # flip_axes(Tensor(a) self) -> Tensor(a)

@@ -7,13 +7,7 @@ from typing import Any, NamedTuple
 
 from numpy import ndarray
 
-from opwright.dispatcher import declare
-from opwright.keys import ARRAYS
-from opwright.keywords import NOT_GIVEN
-from opwright.packets import packet
-from opwright.returns import as_tuple, show_result
-from opwright.state import active_modes
-from opwright.tensor import Tensor
+from opwright.abi import ARRAYS, NOT_GIVEN, Tensor, active_modes, as_tuple, declare, packet, show_result
 
 __all__ = [
     "ends",

@@ -11,15 +11,15 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.decompositions import distance_backward
-from opwright.kernels.gradients.nn import (
+from opwright_kernels.gradients.decompositions import distance_backward
+from opwright_kernels.gradients.nn import (
     MEAN,
     multi_margin_loss_backward,
     multilabel_margin_loss_backward,
     statistics,
 )
-from opwright.kernels.gradients.pointwise import real_part_for
-from opwright.kernels.gradients.reductions import var_backward
+from opwright_kernels.gradients.pointwise import real_part_for
+from opwright_kernels.gradients.reductions import var_backward
 
 Tensor = Any
 aten = opwright.ops.aten

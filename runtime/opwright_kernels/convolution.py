@@ -7,9 +7,9 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.windows import has_channels_last, padded, sum_of_windows, windows
 from opwright.rules.convolution import transposed_size
 from opwright.rules.windows import per_dimension
+from opwright_kernels.windows import has_channels_last, padded, sum_of_windows, windows
 
 Array = Any
 Sizes = Sequence[int]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.kernels.gradients.reductions import add_gradients
+from opwright_kernels.gradients.reductions import add_gradients
 
 Tensor = Any
 Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.approximation import blockwise, polynomial, put_where
+from opwright_kernels.approximation import blockwise, polynomial, put_where
 
 Array = Any
 

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.dtypes import float32, float64, int64
-from opwright.kernels.windows import has_channels_last
+from opwright_kernels.windows import has_channels_last
 
 Array = Any
 Sizes = Sequence[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.copying import own_copy
+from opwright_kernels.copying import own_copy
 
 Array = Any
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.shapes import strided
 from opwright.layouts import check_countable
 from opwright.rules.windows import per_dimension
+from opwright_kernels.shapes import strided
 
 Array = Any
 Sizes = Sequence[int]

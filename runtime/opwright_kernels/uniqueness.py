@@ -11,8 +11,8 @@ from typing import Any
 
 from opwright.dtypes import COMPLEX
 from opwright.errors import DispatchError
-from opwright.kernels.sorting import sort
 from opwright.layouts import count, surely_empty, wrap_dim
+from opwright_kernels.sorting import sort
 
 Array = Any
 Unique = tuple[Array, Array, Array]

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from opwright.dtypes import to_complex
-from opwright.kernels.arithmetic import sign
+from opwright_kernels.arithmetic import sign
 
 Array = Any
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opwright.errors import LinAlgError
-from opwright.kernels import elimination
+from opwright_kernels import elimination
 
 Array = Any
 

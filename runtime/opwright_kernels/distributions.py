@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.dtypes import float64
 from opwright.generator import Generator, source_for
-from opwright.kernels.random import host, placed
+from opwright_kernels.random import host, placed
 
 Array = Any
 

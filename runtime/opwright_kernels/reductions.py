@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opwright.dtypes import COMPLEX, check_fits, float64
-from opwright.kernels.indexing import take_along
+from opwright_kernels.indexing import take_along
 
 Array = Any
 Dims = int | Sequence[int] | None

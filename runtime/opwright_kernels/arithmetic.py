@@ -13,7 +13,7 @@ import numpy as np
 
 from opwright.dtypes import wrapped_scalar
 from opwright.errors import DispatchError
-from opwright.kernels.special import erf
+from opwright_kernels.special import erf
 
 Array = Any
 Number = complex  # any of Python's

@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import Any
 
 from opwright.dtypes import float32, float64, int64
-from opwright.kernels.bins import check_counted
-from opwright.kernels.rearranging import check_repeats
-from opwright.kernels.uniqueness import Unique, check_ordered, checked_dim
 from opwright.layouts import contiguous_strides, surely_empty
+from opwright_kernels.bins import check_counted
+from opwright_kernels.rearranging import check_repeats
+from opwright_kernels.uniqueness import Unique, check_ordered, checked_dim
 
 Array = Any
 

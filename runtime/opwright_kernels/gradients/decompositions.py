@@ -8,8 +8,8 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.linear_algebra import gaps
-from opwright.kernels.gradients.reductions import add_gradients, norm_backward
+from opwright_kernels.gradients.linear_algebra import gaps
+from opwright_kernels.gradients.reductions import add_gradients, norm_backward
 
 Tensor = Any
 aten = opwright.ops.aten

@@ -10,7 +10,7 @@ import math
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.approximation import blockwise, polynomial, put_where, ratio
+from opwright_kernels.approximation import blockwise, polynomial, put_where, ratio
 
 Array = Any
 

@@ -10,13 +10,13 @@ import opwright
 from opwright import rules
 from opwright.devices import Device, as_device, backend_of
 from opwright.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_
-from opwright.kernels.composites import lies_in
 from opwright.keys import META
 from opwright.layouts import broadcast_shapes, contiguous_strides
 from opwright.metadata import Plan
 from opwright.promotion import NUMBERS
 from opwright.state import below_adinplaceorview
 from opwright.tensor import Tensor
+from opwright_kernels.composites.views_and_comparisons import lies_in
 
 Operand = Any  # a Tensor
 Number = complex

@@ -11,9 +11,9 @@ from typing import Any
 
 from opwright.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, float64, to_real
 from opwright.errors import DispatchError
-from opwright.kernels.shapes import strided
 from opwright.layouts import wrap_dim
 from opwright.sizes import holds
+from opwright_kernels.shapes import strided
 
 Array = Any
 

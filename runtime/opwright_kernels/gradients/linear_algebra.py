@@ -7,8 +7,8 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.reductions import add_gradients, product_of_others
 from opwright.keys import META
+from opwright_kernels.gradients.reductions import add_gradients, product_of_others
 
 Tensor = Any
 aten = opwright.ops.aten

@@ -6,8 +6,8 @@ from typing import Any
 
 import opwright
 from opwright.dtypes import COMPLEX, as_dtype
-from opwright.kernels.gradients.decompositions import lu_parts, rows_pivoted
-from opwright.kernels.gradients.linear_algebra import gaps, is_vector
+from opwright_kernels.gradients.decompositions import lu_parts, rows_pivoted
+from opwright_kernels.gradients.linear_algebra import gaps, is_vector
 
 Tensor = Any
 aten = opwright.ops.aten

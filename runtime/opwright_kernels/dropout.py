@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from opwright.dtypes import bool_
-from opwright.kernels.random import bernoulli_of
 from opwright.operands import kept_strides
 from opwright.storage import new_array
+from opwright_kernels.random import bernoulli_of
 
 Array = Any
 

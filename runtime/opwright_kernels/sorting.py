@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from opwright.kernels.scans import running
+from opwright_kernels.scans import running
 
 Array = Any
 

@@ -1,0 +1,133 @@
+"""All that generated code may import of the runtime, beside kernels, under one version.
+
+What a name is may change with `VERSION` alone: a package that was generated for another version is refused, with the
+command that generates it again. Names of interpreters load them when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from opwright import dtypes
+from opwright.annotations import Scalar
+from opwright.conversion import INTS, is_dtype, is_int_list
+from opwright.devices import Device, is_array
+from opwright.dispatcher import Operator, declare
+from opwright.dtypes import DType, plain_dtypes
+from opwright.forward_rules import ForwardRule, TangentFormula, name_rules
+from opwright.generator import Generator
+from opwright.kernel_errors import name_kernel
+from opwright.keys import ADINPLACEORVIEW, ARRAYS, DENSE_CPU, DENSE_CUDA, GRAD, WRITE_BITS
+from opwright.keywords import NOT_GIVEN
+from opwright.options import Layout, MemoryFormat
+from opwright.packets import Packet, packet
+from opwright.registry import Row, WrapperRow
+from opwright.registry import install as _install
+from opwright.results import new_result, new_results, plan_of, plans_of, results_of, wrap_list, wrap_result
+from opwright.returns import as_tuple, number_of, show_result
+from opwright.sizes import SymBool, SymFloat, SymInt
+from opwright.state import active_modes
+from opwright.storage import storage_of
+from opwright.tensor import Tensor, wrap, wrap_view, wrap_views
+from opwright.variants import copy_written, write_out, write_outs, write_self
+
+if TYPE_CHECKING:
+    from opwright import rules
+    from opwright.autograd.forward import or_zeros, sum_terms
+    from opwright.autograd.nodes import Edge, Recorded, RecordedSeveral, gradients_of, next_sequence, split_edges
+    from opwright.autograd.recording import (
+        Kernel,
+        check_inplace,
+        check_no_gradient,
+        check_writable,
+        edges_of,
+        increment_version,
+        mark_view,
+        mark_views,
+        move_history,
+        not_implemented,
+        rebase_history,
+        record,
+        record_several,
+        refuse_recording,
+    )
+    from opwright.autograd.saved import (
+        Saved,
+        save,
+        save_all,
+        save_optional,
+        save_original,
+        save_result,
+        save_results,
+        unpack,
+        unpack_all,
+        unpack_optional,
+    )
+    from opwright.fake import array_module
+    from opwright.fake.kernels import fake_kernel
+    from opwright.fake.modes import new_place
+    from opwright.fake.results import fake, fake_like, new_fake, place_of, place_of_first
+
+VERSION: Final = 1
+
+# The names of what is loaded when it is first asked for, by module.
+_LATER: Final = {
+    "opwright.autograd.forward": ("or_zeros", "sum_terms"),
+    "opwright.autograd.nodes": ("Edge", "Recorded", "RecordedSeveral", "gradients_of", "next_sequence", "split_edges"),
+    "opwright.autograd.recording": (
+        "Kernel", "check_inplace", "check_no_gradient", "check_writable", "edges_of", "increment_version",
+        "mark_view", "mark_views", "move_history", "not_implemented", "rebase_history", "record", "record_several",
+        "refuse_recording",
+    ),
+    "opwright.autograd.saved": (
+        "Saved", "save", "save_all", "save_optional", "save_original", "save_result", "save_results", "unpack",
+        "unpack_all", "unpack_optional",
+    ),
+    "opwright.fake.kernels": ("fake_kernel",),
+    "opwright.fake.modes": ("new_place",),
+    "opwright.fake.results": ("fake", "fake_like", "new_fake", "place_of", "place_of_first"),
+}  # fmt: skip
+_HOMES: Final = {name: module for module, names in _LATER.items() for name in names}
+_MODULES: Final = {"array_module": "opwright.fake.array_module", "rules": "opwright.rules"}  # whole ones
+
+__all__ = [
+    "ADINPLACEORVIEW", "ARRAYS", "DENSE_CPU", "DENSE_CUDA", "GRAD", "INTS", "NOT_GIVEN", "VERSION", "WRITE_BITS",
+    "DType", "Device", "Edge", "ForwardRule", "Generator", "Kernel", "Layout", "MemoryFormat", "Operator", "Packet",
+    "Recorded", "RecordedSeveral", "Saved", "Scalar", "SymBool", "SymFloat", "SymInt", "TangentFormula", "Tensor",
+    "active_modes", "array_module", "as_tuple", "check_inplace", "check_no_gradient", "check_writable",
+    "copy_written", "declare", "dtypes", "edges_of", "fake", "fake_kernel", "fake_like", "gradients_of",
+    "increment_version", "install", "is_array", "is_dtype", "is_int_list", "mark_view", "mark_views", "move_history",
+    "name_kernel", "name_rules", "new_fake", "new_place", "new_result", "new_results", "next_sequence",
+    "not_implemented", "number_of", "or_zeros", "packet", "place_of", "place_of_first", "plain_dtypes", "plan_of",
+    "plans_of", "rebase_history", "record", "record_several", "refuse_recording", "results_of", "rules", "save",
+    "save_all", "save_optional", "save_original", "save_result", "save_results", "show_result", "split_edges",
+    "storage_of", "sum_terms", "unpack", "unpack_all", "unpack_optional", "wrap", "wrap_list", "wrap_result",
+    "wrap_view", "wrap_views", "write_out", "write_outs", "write_self",
+]  # fmt: skip
+
+
+def install(namespace: str, version: int, rows: Iterable[Row], wrappers: Iterable[WrapperRow] = ()) -> None:
+    """Register the kernels and wrappers that a generated package lists (`registry.install`). Raises ImportError where
+    the package was generated for another version of this module."""
+    if version != VERSION:
+        raise _other_version(f"the generated package of {namespace!r} is for version {version} of opwright.abi")
+    _install(namespace, rows, wrappers)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        found: Any = importlib.import_module(_MODULES[name])
+    elif name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name.startswith("__"):
+        raise AttributeError(name)
+    else:
+        raise _other_version(f"opwright.abi has no {name!r}")
+    globals()[name] = found
+    return found
+
+
+def _other_version(what: str) -> ImportError:
+    return ImportError(f"{what}, and this is version {VERSION}: run `opwright generate` again with this Opwright")
