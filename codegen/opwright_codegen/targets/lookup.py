@@ -194,6 +194,7 @@ class Lookups:
         """Makes a list of ints that are passed one by one."""
         name = parameter.name
         test = condition(["more", f"{self._builtins['type']}({name}) in INTS"], "or", 4)
+        self._texts.add(test)
         return Guard(test, f"{name} = [{name}, *more]")
 
     def texts(self) -> Iterable[str]:

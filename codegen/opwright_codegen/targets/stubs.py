@@ -79,7 +79,6 @@ def _imports(view: NamespaceView, stubs: Sequence[Stub], packets: Sequence[Packe
     words |= words_in([return_annotation(found, view.builtins) for found in returns])
     words |= words_in([p.default for p in parameters if p.default is not None and "." in p.default])
     words |= words_in(lookups.texts()) & _TESTED
-    words |= words_in([packet.packing.test for packet in packets if packet.packing is not None]) & _TESTED
     found = [*(stub.lookup for stub in stubs), *(packet.lookup for packet in packets)]
     words |= {"declare", "packet"}
     words |= words_in([*(stub.signature for stub in stubs), *(packet.signature for packet in packets)]) & {
