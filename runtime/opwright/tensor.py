@@ -368,7 +368,7 @@ def wrap_view(base: Tensor, array: Array) -> Tensor:
             keys |= ODD
         elif not (shape := array.shape) or 1 in shape or 0 in shape or array.itemsize == 2:
             keys |= odd_bit(array)
-    elif hasattr(type(array), "flags"):
+    elif hasattr(type(array), "flags") and not isinstance(array, np.generic):
         keys |= odd_bit(array)
     elif is_array(array):
         keys |= ODD
