@@ -54,7 +54,8 @@ class Tensor(Indexable, Exchangeable, Valued, Castable, Functional, Differentiab
     @property
     def shape(self) -> Size:
         """The sizes, as a tuple."""
-        return size_of(Size, shape_of(self.array))
+        array = self.array
+        return size_of(Size, array.shape if type(array) is ndarray else shape_of(array))
 
     @property
     def ndim(self) -> int:
