@@ -44,7 +44,7 @@ def test_each_ends() -> None:
         check=False,
         timeout=100,
     )
-    assert ran.stdout.splitlines()[-1:] == ["done"], ran.stderr
+    assert "done" in ran.stdout.splitlines(), ran.stderr  # (LAPACK prints there, too)
 
 
 @pytest.mark.parametrize("value", [float("inf"), -float("inf"), float("nan")])
